@@ -409,7 +409,7 @@ GROUPS = {
     'deep_sea_scaling': _scaling(),
     'ablations': _on_deep_sea(_DEEP_SEA),
     'short_cuts': _on_deep_sea(_SHORT_CUTS),
-    'lunar_lander': _jobs(_with_ppo('lunar_lander'), 3),
+    'lunar_lander': _jobs(_with_ppo('lunar_lander'), 5),
     'cartpole_masked': _jobs(_with_feed_forward('cartpole_masked'), 5),
     't_maze': _jobs(_with_feed_forward('t_maze'), 5),
     'mountain_car_masked': _jobs(_with_feed_forward('mountain_car_masked'), 5),

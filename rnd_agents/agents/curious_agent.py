@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import gin
 import tensorflow as tf
 from tf_agents.agents import tf_agent
+from tf_agents.agents.categorical_dqn import categorical_dqn_agent
+from tf_agents.agents.ddpg import ddpg_agent
 from tf_agents.policies import greedy_policy
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
@@ -24,6 +26,11 @@ from rnd_agents.ops import q_learning
 from rnd_agents.statistics import finite
 
 _LEARNS_FROM = ('sampled', 'collected')
+# The loss of the first one ignores weights, and the actor's loss of the second
+# multiplies [N, actions] by [N].
+_CANNOT_WEIGH = (
+    categorical_dqn_agent.CategoricalDqnAgent, ddpg_agent.DdpgAgent
+)
 _RANGES = dict(
     bonus_weight=ranges.AT_LEAST_0.or_schedule(),
     extrinsic_coefficient=ranges.AT_LEAST_0,
@@ -66,7 +73,8 @@ class CuriousAgent(replay_agent.ReplayAgent):
 
   of which a `TwoStreamSacAgent` gets each by itself. The bonus is that of the
   present predictor and statistics. Steps that begin with a LAST frame, padding
-  and the step to the next episode, have weight 0.
+  and the step to the next episode, have weight 0. A `CategoricalDqnAgent` or
+  `DdpgAgent`, whose losses take no weights of steps, gets the others alone.
   """
 
   def __init__(
@@ -141,6 +149,16 @@ class CuriousAgent(replay_agent.ReplayAgent):
           'create_sac_agent.bonus_discount_factor has no effect without a'
           ' bonus: bind create_curious_agent.curiosity_fn, or leave it out.'
       )
+    is_collected = predictor_learns_from == 'collected'
+    if is_collected and curiosity is not None and (
+        curiosity.learns_from_sequences
+    ):
+      raise errors.InvalidValue(
+          f'{type(curiosity).__name__} learns from steps that follow each'
+          " other, and CuriousAgent.predictor_learns_from = 'collected' shows"
+          " single ones: take 'sampled', with sequences of many steps"
+          ' (ReplayTraining.unroll_length).'
+      )
     if n_step == 1:
       discount_factor = 1.0  # Nothing is discounted between steps.
     elif discount_factor is None:
@@ -173,13 +191,28 @@ class CuriousAgent(replay_agent.ReplayAgent):
         curiosity,
         rnd_optimizer,
         bonus_weight,
-        learns_from_sampled=predictor_learns_from == 'sampled',
+        learns_from_sampled=not is_collected,
     )
 
   @property
   def agent(self) -> tf_agent.TFAgent:
     """The agent inside."""
     return self._agent
+
+  @property
+  def discount_factor(self) -> float:
+    """The gamma of the agent inside.
+
+    Raises:
+      InvalidValue: If it is not known.
+    """
+    gamma = getattr(self._agent, '_gamma', None)
+    if gamma is None:
+      raise errors.InvalidValue(
+          f'{type(self._agent).__name__} has no _gamma, the discount factor of'
+          " TF-Agents' agents: give it this attribute."
+      )
+    return float(gamma)
 
   @property
   def optimizers(self) -> list[types.Optimizer]:
@@ -192,16 +225,24 @@ class CuriousAgent(replay_agent.ReplayAgent):
     return [each for each in found if isinstance(each, kinds)]
 
   @property
+  def _is_optimistic(self) -> bool:
+    return isinstance(self._agent, double_dqn.OptimisticDqnAgent)
+
+  @property
   def acts_by_statistics(self) -> bool:
     """Whether the collect policy depends on what rows were collected."""
-    counts = isinstance(self._agent, double_dqn.OptimisticDqnAgent)
-    return counts or super().acts_by_statistics
+    return self._is_optimistic or super().acts_by_statistics
+
+  @property
+  def counts_steps(self) -> bool:
+    """Whether a step counts as often as `update_statistics` gets it."""
+    return self._is_optimistic or super().counts_steps
 
   def _update_acting(
       self, row: trajectory.Trajectory, mask: tf.Tensor | None
   ) -> None:
     super()._update_acting(row, mask)
-    if isinstance(self._agent, double_dqn.OptimisticDqnAgent):
+    if self._is_optimistic:
       self._agent.count(row, mask)
 
   def _initialize(self) -> None:
@@ -267,8 +308,10 @@ class CuriousAgent(replay_agent.ReplayAgent):
         self._generator
     ):
       info = self._agent.train(
-          self._single_transitions(experience, rewards),
-          tf.reshape(step_weights, [-1]),
+          *self._weighed(
+              self._single_transitions(experience, rewards),
+              tf.reshape(step_weights, [-1]),
+          ),
           **stream,
       )
     return tf_agent.LossInfo(
@@ -307,6 +350,21 @@ class CuriousAgent(replay_agent.ReplayAgent):
         tf.nest.map_structure(
             lambda *frames: tf.stack(frames, axis=2), begin, end
         )
+    )
+
+  def _weighed(
+      self, steps: trajectory.Trajectory, weights: tf.Tensor
+  ) -> tuple[trajectory.Trajectory, tf.Tensor | None]:
+    """Returns steps [N, 2] and weights [N] as the agent inside takes them."""
+    if not isinstance(self._agent, _CANNOT_WEIGH):
+      return steps, weights
+    # Neither of them returns TD errors: sequences keep equal priorities, and so
+    # equal weights, but for those of 0.
+    kept = weights > 0.0
+    # The mean over no step is NaN.
+    kept |= ~tf.reduce_any(kept) & (tf.range(tf.size(kept)) == 0)
+    return (
+        tf.nest.map_structure(lambda x: tf.boolean_mask(x, kept), steps), None
     )
 
   def _join(

@@ -79,6 +79,11 @@ class ReplayAgent(tf_agent.TFAgent):
     return self.observation_normalizer is not None
 
   @property
+  def counts_steps(self) -> bool:
+    """Whether a step counts as often as `update_statistics` gets it."""
+    return self._curiosity is not None
+
+  @property
   def collect_epsilon(self) -> types.Float | None:
     """Probability of random actions when collecting; None without any."""
     policy = self.collect_policy

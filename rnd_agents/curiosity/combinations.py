@@ -52,6 +52,11 @@ class Combination(curiosity.Curiosity):
     """Returns a tuple with `episodic` of each part."""
     return tuple(part.episodic(transitions) for part in self.parts)
 
+  @property
+  def learns_from_sequences(self) -> bool:
+    """Whether one of the parts does."""
+    return any(part.learns_from_sequences for part in self.parts)
+
   def constants(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns a tuple with `constants` of each part."""
     return tuple(part.constants(transitions) for part in self.parts)

@@ -69,7 +69,7 @@ class CountBonus(curiosity.Curiosity):
     self._key_fn = key_fn
     self._exponent = exponent
     self._counts = tf.Variable(
-        tf.zeros([num_buckets], tf.int32), trainable=False, name='visits'
+        tf.zeros([int(num_buckets)], tf.int32), trainable=False, name='visits'
     )
 
   def _buckets(self, observations: types.NestedTensor) -> tf.Tensor:

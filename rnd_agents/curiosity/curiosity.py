@@ -340,6 +340,11 @@ class Curiosity(tf.Module, abc.ABC):
     del transitions, weights, constants
     return tf.constant(0.0)
 
+  @property
+  def learns_from_sequences(self) -> bool:
+    """Whether `constants` needs rollouts of more than one step."""
+    return False
+
   def constants(self, transitions: Transitions) -> types.NestedTensor:
     """Returns tensors that do not change until the statistics change.
 

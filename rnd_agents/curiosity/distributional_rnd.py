@@ -207,7 +207,7 @@ def create_drnd(
       'create_drnd.',
   )
   spec = curiosity.observation_spec(time_step_spec.observation, observation_fn)
-  pairs = [factory.create_rnd_networks(spec) for _ in range(num_targets)]
+  pairs = [factory.create_rnd_networks(spec) for _ in range(int(num_targets))]
   return DistributionalRND(
       time_step_spec.observation,
       pairs[0][0],

@@ -138,6 +138,11 @@ class TemporalDistance(episodic_memory.EpisodicBonus):
     distances = self._memory.values(transitions)[..., 0]
     return tf.where(tf.math.is_finite(distances), distances, 0.0)
 
+  @property
+  def learns_from_sequences(self) -> bool:
+    """True: from pairs of observations some steps apart."""
+    return True
+
   def constants(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns a later observation of the episode for each transition.
 

@@ -250,6 +250,16 @@ class PositionGoals(Goals):
             f'PositionGoals.{name} must have a number for each of the'
             f' {len(entries)} entries, got {values}.'
         )
+    if not (
+        np.all(np.isfinite([low, high, tolerance]))
+        and np.all(np.less(low, high))
+        and np.all(np.greater_equal(tolerance, 0.0))
+    ):
+      raise errors.InvalidValue(
+          'PositionGoals.low must be below high and PositionGoals.tolerance at'
+          ' least 0, all finite, or no goal is ever reached: got low ='
+          f' {low}, high = {high}, tolerance = {tolerance}.'
+      )
     super().__init__(
         observation_spec,
         tensor_spec.BoundedTensorSpec(

@@ -94,6 +94,12 @@ class ActorNetwork(TrunkNetwork):
             f' action, got {spec}: leave out those that cannot change, by a'
             ' wrapper (load_environment.wrappers), or take create_td3_agent.'
         )
+      if is_stochastic and spec.shape.rank != 1:
+        raise errors.InvalidValue(
+            f'create_sac_agent needs actions that are vectors, got {spec}: make'
+            ' them vectors by a wrapper (load_environment.wrappers), or take'
+            ' create_td3_agent.'
+        )
     self._heads: list[Any] = [
         tanh_normal_projection_network.TanhNormalProjectionNetwork(
             spec, std_transform=sac_agent.std_clip_transform

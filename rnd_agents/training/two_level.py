@@ -186,11 +186,12 @@ class TwoLevelTraining(training.Training):
     )
     hindsight = None
     if self.hindsight_copies:
-      if agents['lower'].curiosity is not None:
+      if agents['lower'].counts_steps:
         raise errors.InvalidValue(
-            'A curiosity would see each step of the lower level again in each'
-            ' of its TwoLevelTraining.hindsight_copies: leave out either'
-            ' create_r2d3_agent.curiosity_fn of that level, or the copies.'
+            'A curiosity, and optimism by counts, would count each step of the'
+            ' lower level again in each of its TwoLevelTraining.hindsight'
+            '_copies: leave out either the curiosity_fn, or'
+            ' create_dqn_agent.optimism, of that level, or the copies.'
         )
       hindsight = hierarchy.HindsightGoals(goals, self.hindsight_copies)
     agent = self._agent(specs, goals, agents, hindsight)

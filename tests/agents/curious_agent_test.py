@@ -8,6 +8,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tf_agents.agents import tf_agent
+from tf_agents.agents.categorical_dqn import categorical_dqn_agent
+from tf_agents.agents.ddpg import actor_network
+from tf_agents.agents.ddpg import critic_network
+from tf_agents.agents.ddpg import ddpg_agent
+from tf_agents.networks import categorical_q_network
 from tf_agents.policies import random_tf_policy
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
@@ -352,6 +357,76 @@ def test_without_a_weight_the_agent_is_the_agent_alone(kind, observation):
       for value, variable in zip(before, inside.variables, strict=True)
   )
   assert agent.train_step_counter.numpy() == 3
+
+
+_TWO_ACTIONS = tensor_spec.BoundedTensorSpec([2], tf.float32, -1.0, 1.0)
+
+
+def _categorical_dqn(train_step_counter):
+  return categorical_dqn_agent.CategoricalDqnAgent(
+      ts.time_step_spec(VECTOR),
+      CHOICE,
+      categorical_q_network.CategoricalQNetwork(
+          VECTOR, CHOICE, num_atoms=5, fc_layer_params=(4,)
+      ),
+      tf.keras.optimizers.legacy.Adam(1e-2),
+      min_q_value=-99.0,
+      max_q_value=99.0,
+      gamma=0.9,
+      train_step_counter=train_step_counter,
+  )
+
+
+def _ddpg(train_step_counter):
+  return ddpg_agent.DdpgAgent(
+      ts.time_step_spec(VECTOR),
+      _TWO_ACTIONS,
+      actor_network.ActorNetwork(VECTOR, _TWO_ACTIONS, fc_layer_params=(4,)),
+      critic_network.CriticNetwork(
+          (VECTOR, _TWO_ACTIONS), joint_fc_layer_params=(4,)
+      ),
+      tf.keras.optimizers.legacy.Adam(1e-2),
+      tf.keras.optimizers.legacy.Adam(1e-2),
+      gamma=0.9,
+      train_step_counter=train_step_counter,
+  )
+
+
+@pytest.mark.parametrize('create', [_categorical_dqn, _ddpg])
+def test_an_agent_that_cannot_weigh_steps_gets_the_valid_ones(create):
+  rng = np.random.default_rng(0)
+  if create is _ddpg:
+    action = rng.uniform(-1, 1, [3, 4, 2]).astype(np.float32)
+  else:
+    action = rng.integers(0, 3, [3, 4])
+  rows = rows_of(
+      _STEP_TYPES,
+      rng.normal(size=[3, 4, 2]).astype(np.float32),
+      _REWARDS,
+      _DISCOUNTS,
+      action,
+  )
+  inside, alone = (create(tf.Variable(0, dtype=tf.int64)) for _ in range(2))
+  inside.initialize()
+  alone.initialize()
+  for variable, value in zip(alone.variables, inside.variables, strict=True):
+    variable.assign(value)
+  agent = agents.CuriousAgent(inside)
+  before = [variable.numpy() for variable in inside.variables]
+  # The last sequence has importance weight 0.
+  steps = [(b, t) for b, t in _STEPS[1] if b < 2]
+  pairs = tf.nest.map_structure(
+      lambda x: tf.stack([x[b, t : t + 2] for b, t in steps]), rows
+  )
+  for _ in range(3):
+    loss = agent.train(rows, tf.constant([1.0, 1.0, 0.0])).loss
+    np.testing.assert_allclose(loss, alone.train(pairs).loss, rtol=1e-5)
+  for variable, twin in zip(inside.variables, alone.variables, strict=True):
+    np.testing.assert_allclose(variable, twin, rtol=1e-5, atol=1e-7)
+  assert any(
+      np.any(value != variable.numpy())
+      for value, variable in zip(before, inside.variables, strict=True)
+  )
 
 
 @pytest.mark.parametrize('field', ['observation', 'reward', 'predictor'])

@@ -86,6 +86,24 @@ _REFUSED = {
         _TIME_STEP,
         tensor_spec.BoundedTensorSpec([2], tf.float32, -1.0, [1.0, 3.4e38]),
     ),
+    r'vectors, .*shape=\(\)': lambda: agents.create_sac_agent(
+        _TIME_STEP, tensor_spec.BoundedTensorSpec([], tf.float32, -1.0, 1.0)
+    ),
+    'vectors, .*2, 2': lambda: agents.create_sac_agent(
+        _TIME_STEP, tensor_spec.BoundedTensorSpec([2, 2], tf.float32, -1.0, 1.0)
+    ),
+    'TemporalDistance .*sampled': lambda: _around(
+        curiosity.create_etd(*_SPECS),
+        tf.keras.optimizers.Adam(),
+        predictor_learns_from='collected',
+    ),
+    'Product .*sampled': lambda: _around(
+        curiosity.create_product(
+            *_SPECS, curiosity_fns=[curiosity.create_rnd, curiosity.create_etd]
+        ),
+        tf.keras.optimizers.Adam(),
+        predictor_learns_from='collected',
+    ),
 }
 
 

@@ -437,6 +437,37 @@ def test_positions_are_reached_within_a_tolerance():
   np.testing.assert_array_equal(goals.reached(observation, goal), [True, False])
 
 
+@pytest.mark.parametrize(
+    'change',
+    [dict(low=(1.0,)), dict(tolerance=(-0.1,)), dict(high=(np.inf,))],
+)
+def test_positions_that_cannot_be_reached_are_refused(change):
+  right = dict(entries=(0,), low=(0.0,), high=(1.0,), tolerance=(0.1,))
+  hierarchy.PositionGoals(_OBSERVATION, **right)
+  (name,) = change
+  with pytest.raises(errors.InvalidValue, match=f'{name}'):
+    hierarchy.PositionGoals(_OBSERVATION, **right | change)
+
+
+def test_a_dqn_chooses_goals():
+  goals = hierarchy.EntryGoals(_OBSERVATION)
+  upper = agents.CuriousAgent(
+      agents.create_dqn_agent(
+          ts.time_step_spec(_OBSERVATION), goals.spec, discount_factor=0.9
+      )
+  )
+  settings = _levels(goals) | dict(upper=upper)
+  specs = ts.time_step_spec(_OBSERVATION), utils.DISCRETE
+  agent = hierarchy.TwoLevelAgent(
+      *specs, goals=goals, **settings | dict(discount_factor=0.9)
+  )
+  assert agent.upper is upper
+  with pytest.raises(errors.InvalidValue, match='0.8, got 0.9'):
+    hierarchy.TwoLevelAgent(
+        *specs, goals=goals, **settings | dict(discount_factor=0.8)
+    )
+
+
 def test_positions_in_bytes():
   goals = hierarchy.PositionGoals(
       tf.TensorSpec([2], tf.uint8), entries=(1,), low=(0.0,), high=(255.0,),

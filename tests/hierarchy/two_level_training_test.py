@@ -400,6 +400,18 @@ def test_the_rate_of_goals_that_were_reached_is_a_metric(off_on):
         ),
         (['TwoLevelTraining.hindsight_copies = 1'], 'hindsight_copies needs'),
         (
+            [
+                'TwoLevelTraining.hindsight_copies = 1',
+                'TwoLevelTraining.lower = @lower/ReplayTraining()',
+                'lower/ReplayTraining.rollout_length = 8',
+                'lower/ReplayTraining.collect_length = 4',
+                'lower/ReplayTraining.create_agent = @create_curious_agent',
+                'create_curious_agent.agent_fn = @create_dqn_agent',
+                'create_dqn_agent.optimism = 1.0',
+            ],
+            'create_dqn_agent.optimism.* copies',
+        ),
+        (
             ['upper/R2D3Agent.discount_factor = 0.9'],
             'discount_factor',
         ),
