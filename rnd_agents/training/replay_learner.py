@@ -71,6 +71,7 @@ class ReplayLearner(loops.Learner):
     self._updates_due = 0.0
     self._pretraining_steps = 0  # Done so far.
     self._is_ready = False
+    self._num_train_steps: int | None = None  # None: ask the agent.
     self._infos: list[dict[str, float]] = []  # Metrics of each update.
     self._epsilon: tf.Variable | None = agent.collect_epsilon
     self._floating_variables = loops.floating_variables(agent)
@@ -252,7 +253,9 @@ class ReplayLearner(loops.Learner):
 
   def _train_steps(self) -> int:
     """Returns the number of the agent's updates so far."""
-    return self._agent.train_step_counter.numpy()
+    if self._num_train_steps is None:
+      self._num_train_steps = int(self._agent.train_step_counter.numpy())
+    return self._num_train_steps
 
   def _update(self, demonstration_ratio: float) -> dict[str, float]:
     """Takes one optimizer step; returns its metrics."""
@@ -260,9 +263,10 @@ class ReplayLearner(loops.Learner):
         self._config.batch_size, demonstration_ratio
     )
     ages = self._train_steps() - batch.train_steps
-    losses, new_priorities = self._train(
+    losses, new_priorities, num_train_steps = self._train(
         batch.sequences, batch.probabilities, batch.table_sizes
     )
+    self._num_train_steps = int(num_train_steps.numpy())
     self._policy_version += 1
     info = dict(zip(self._loss_names, losses.numpy().tolist(), strict=True))
     is_own = ~batch.sequences.is_demonstration
@@ -285,8 +289,18 @@ class ReplayLearner(loops.Learner):
       batch: episode_cutter.Sequence,
       probabilities: tf.Tensor,
       table_sizes: tf.Tensor,
-  ) -> tuple[tf.Tensor, tf.Tensor | None]:
-    """Returns scalars of the loss as one tensor, and the new priorities."""
+  ) -> tuple[tf.Tensor, tf.Tensor | None, tf.Tensor]:
+    """Trains on a batch.
+
+    Args:
+      batch: Sequences [B].
+      probabilities: Probability of each in its table, [B].
+      table_sizes: Number of sequences in its table, [B].
+
+    Returns:
+      A tuple (scalars of the loss as one tensor, the new priorities [B] or
+      None, the number of updates so far, which takes no call of its own here).
+    """
     loss_info = self._agent.train(
         batch.trajectory,
         weights=q_learning.importance_weights(
@@ -309,6 +323,7 @@ class ReplayLearner(loops.Learner):
     return (
         tf.stack([tf.cast(x, tf.float32) for x in losses.values()]),
         new_priorities,
+        tf.identity(self._agent.train_step_counter),
     )
 
   def _importance_exponent(self) -> tf.Tensor:
@@ -374,6 +389,7 @@ class ReplayLearner(loops.Learner):
         ) from error
       logging.warning('Continuing with an empty replay: %s', error)
       self._add_demonstrations(self._read_demonstrations())
+    self._num_train_steps = None
     self._updates_due = state['updates_due']
     self._pretraining_steps = state['pretraining_steps']
     if continues_episodes:
