@@ -66,9 +66,8 @@ class NoisyDeepSeaVectorEnv(deep_sea.DeepSeaVectorEnv):
     return self._observations(), {}
 
   def step(self, actions):
-    _, *others = super().step(actions)
     self._draw()
-    return (self._observations(), *others)
+    return super().step(actions)
 
   def _draw(self):
     for i, generator in enumerate(self._generators):
@@ -90,6 +89,11 @@ gymnasium.register(
 _COLOURS = slice(11, 17)
 
 
+def _draw_colours(env, num_tiles=None):
+  """Returns a one-hot colour [6], or of each tile [num_tiles, 6]."""
+  return np.eye(6)[env.unwrapped.np_random.integers(6, size=num_tiles)]
+
+
 @gin.configurable(module='benchmarks', denylist=['env'])
 class Television(gymnasium.Wrapper):
   """A television left in MiniGrid's view, whose remote control is `done`.
@@ -100,14 +104,6 @@ class Television(gymnasium.Wrapper):
   (Burda et al., 2019, "the noisy TV" that the agent controls).
   """
 
-  def __init__(self, env):
-    super().__init__(env)
-    self._picture = np.zeros([7, 6])
-
-  def _draw(self):
-    colours = self.env.unwrapped.np_random.integers(6, size=7)
-    self._picture = np.eye(6)[colours]
-
   def _watch(self, observation):
     observation = np.array(observation)
     observation[0, :, _COLOURS] = self._picture
@@ -115,13 +111,13 @@ class Television(gymnasium.Wrapper):
 
   def reset(self, *, seed=None, options=None):
     observation, info = self.env.reset(seed=seed, options=options)
-    self._draw()
+    self._picture = _draw_colours(self.env, 7)
     return self._watch(observation), info
 
   def step(self, action):
     observation, *others = self.env.step(action)
     if action == self.env.unwrapped.actions.done:
-      self._draw()
+      self._picture = _draw_colours(self.env, 7)
     return (self._watch(observation), *others)
 
 
@@ -134,7 +130,5 @@ class NoisyTile(gymnasium.ObservationWrapper):
 
   def observation(self, observation):
     observation = np.array(observation)
-    colours = np.zeros(6, observation.dtype)
-    colours[self.env.unwrapped.np_random.integers(6)] = 1
-    observation[0, -1, _COLOURS] = colours
+    observation[0, -1, _COLOURS] = _draw_colours(self.env)
     return observation

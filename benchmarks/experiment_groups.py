@@ -43,6 +43,7 @@ def _jobs(settings, num_seeds, *bindings):
 # run stops there, since the question is whether and when.
 _STOP = 'train_eval.stop_at_success_rate = 0.95'
 _FN = 'create_rnd_ppo_agent.curiosity_fn'
+_TASKS = 'import benchmarks.curiosity_tasks'
 _NO_BONUS = 'RNDPPOAgent.intrinsic_advantage_coefficient = 0'
 
 CURIOSITIES = {
@@ -176,7 +177,7 @@ def _mazes(task, num_env_steps, *bindings):
 
 def _seen_through(wrapper):
   return (
-      'import benchmarks.curiosity_tasks',
+      _TASKS,
       f'load_environment.wrappers = [@{wrapper}]',
   )
 
@@ -443,14 +444,14 @@ GROUPS = {
     'deep_sea_curiosities': _on_deep_sea(CURIOSITIES),
     'noisy_deep_sea': _on_deep_sea(
         CURIOSITIES,
-        'import benchmarks.curiosity_tasks',
+        _TASKS,
         "load_environment.env = 'benchmarks/NoisyDeepSea-v0'",
     ),
     'scale_deep_sea': _scales('deep_sea.gin', 1_000_000, _STOP),
     'scale_river_swim': _scales(
         'deep_sea.gin',
         300_000,
-        'import benchmarks.curiosity_tasks',
+        _TASKS,
         'load_environment.env = @RiverSwim',
         "load_environment.vectorization = 'sync'",
         'load_environment.env_kwargs = {}',

@@ -45,7 +45,7 @@ def expand(compressed: bytes, stacks: np.ndarray) -> None:
   content = zlib.decompress(compressed)
   is_moved = np.frombuffer(content, np.bool_, length)
   frames = np.frombuffer(content, np.uint8, offset=length)
-  if frames.size == stacks.size:  # No stack is a moved one.
+  if not is_moved.any():
     frames = frames.reshape(length, channels, height, width)
     stacks[...] = np.moveaxis(frames, 1, -1)
     return

@@ -46,7 +46,7 @@ def create_sac_agent(
 
   Args:
     time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of floating `BoundedTensorSpec`s.
+    action_spec: A nest of floating `BoundedTensorSpec`s of vectors.
     collect_epsilon: Ignored: the policy itself is random.
     learning_rate: Learning rate of Adam for actor, critics and alpha: a number,
       or one of Keras's schedules over optimizer steps.

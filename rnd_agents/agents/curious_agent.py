@@ -149,16 +149,9 @@ class CuriousAgent(replay_agent.ReplayAgent):
           'create_sac_agent.bonus_discount_factor has no effect without a'
           ' bonus: bind create_curious_agent.curiosity_fn, or leave it out.'
       )
-    is_collected = predictor_learns_from == 'collected'
-    if is_collected and curiosity is not None and (
-        curiosity.learns_from_sequences
-    ):
-      raise errors.InvalidValue(
-          f'{type(curiosity).__name__} learns from steps that follow each'
-          " other, and CuriousAgent.predictor_learns_from = 'collected' shows"
-          " single ones: take 'sampled', with sequences of many steps"
-          ' (ReplayTraining.unroll_length).'
-      )
+    learns_from_sampled = predictor_learns_from == 'sampled'
+    if curiosity is not None and not learns_from_sampled:
+      _check_collected(curiosity)
     if n_step == 1:
       discount_factor = 1.0  # Nothing is discounted between steps.
     elif discount_factor is None:
@@ -191,7 +184,7 @@ class CuriousAgent(replay_agent.ReplayAgent):
         curiosity,
         rnd_optimizer,
         bonus_weight,
-        learns_from_sampled=not is_collected,
+        learns_from_sampled=learns_from_sampled,
     )
 
   @property
@@ -403,6 +396,17 @@ def _check_agent(agent: tf_agent.TFAgent) -> None:
         f'{name} learns from the policy info'
         f' {agent.collect_data_spec.policy_info}, which the replay does not'
         ' keep: build it without, as with emit_log_probability=False.'
+    )
+
+
+def _check_collected(curiosity: curiosity_lib.Curiosity) -> None:
+  """Raises an error if a curiosity cannot learn from single steps."""
+  if curiosity.learns_from_sequences:
+    raise errors.InvalidValue(
+        f'{type(curiosity).__name__} learns from steps that follow each other,'
+        " and CuriousAgent.predictor_learns_from = 'collected' shows single"
+        " ones: take 'sampled', with sequences of many steps"
+        ' (ReplayTraining.unroll_length).'
     )
 
 

@@ -256,9 +256,9 @@ class PositionGoals(Goals):
         and np.all(np.greater_equal(tolerance, 0.0))
     ):
       raise errors.InvalidValue(
-          'PositionGoals.low must be below high and PositionGoals.tolerance at'
-          ' least 0, all finite, or no goal is ever reached: got low ='
-          f' {low}, high = {high}, tolerance = {tolerance}.'
+          'PositionGoals needs finite numbers, each low below its high and each'
+          f' tolerance at least 0, got low = {low}, high = {high}, tolerance ='
+          f' {tolerance}.'
       )
     super().__init__(
         observation_spec,

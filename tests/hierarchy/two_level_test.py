@@ -445,7 +445,7 @@ def test_positions_that_cannot_be_reached_are_refused(change):
   right = dict(entries=(0,), low=(0.0,), high=(1.0,), tolerance=(0.1,))
   hierarchy.PositionGoals(_OBSERVATION, **right)
   (name,) = change
-  with pytest.raises(errors.InvalidValue, match=f'{name}'):
+  with pytest.raises(errors.InvalidValue, match=name):
     hierarchy.PositionGoals(_OBSERVATION, **right | change)
 
 
