@@ -558,9 +558,10 @@ GROUPS = {
         },
         5,
         _DOOR_KEY_8X8,
-        'train_eval.num_env_steps = 200_000',
-        'train_eval.eval_interval_env_steps = 10_000',
-        'linear_epsilon.num_env_steps = 60_000',
+        'train_eval.num_env_steps = 40_000',
+        'train_eval.eval_interval_env_steps = 5_000',
+        'train_eval.num_eval_episodes = 50',
+        'linear_epsilon.num_env_steps = 12_000',
     ),
     'r2d3_pools': _jobs(
         {
