@@ -12,6 +12,7 @@ seed + i. The video shows the episode of the highest return, played again.
 
 from collections.abc import Sequence
 import copy
+import dataclasses
 import os
 import sys
 from typing import Any, TYPE_CHECKING
@@ -143,6 +144,18 @@ def configure_environment(args: Any, scope: str) -> None:
     )
   with open(config, encoding='utf-8') as file:
     recorded = configuration.parse_text(file.read(), config)
+  # The record has each setting in its scope, where it would win over a user's
+  # binding without one.
+  given = configuration.parse_text('\n'.join(args.gin_bindings))
+  unscoped = {each.name for each in given.bindings if not each.scope}
+  recorded = dataclasses.replace(
+      recorded,
+      bindings=tuple(
+          each
+          for each in recorded.bindings
+          if each.name.removeprefix(f'{scope}/') not in unscoped
+      ),
+  )
   for statement in recorded.imports:
     if not statement.module.startswith('__gin__'):
       failures.import_module(statement.module, config)

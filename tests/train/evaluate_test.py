@@ -78,6 +78,38 @@ def test_env_and_bindings_win_over_the_run(run, capsys):
   assert capsys.readouterr().out.splitlines()[1].split()[1] == '2'
 
 
+# The record has each setting in the scope, where gin prefers it.
+@pytest.mark.parametrize(
+    ('bindings', 'length'),
+    [
+        (['load_environment.max_episode_steps = 3'], 3),
+        (['eval/load_environment.max_episode_steps = 4'], 4),
+        (
+            [
+                'eval/load_environment.max_episode_steps = 4',
+                'load_environment.max_episode_steps = 3',
+            ],
+            4,
+        ),
+        (['rnd_agents.load_environment.max_episode_steps = 5'], 5),
+        (['train/load_environment.max_episode_steps = 2'], None),
+        (["load_environment.env = 'CartPole-v0'"], None),
+    ],
+)
+def test_bindings_win_over_the_record(run, capsys, bindings, length):
+  more = [f'--gin_bindings={binding}' for binding in bindings]
+  assert _evaluate(run, '--episodes', '1', '--seed', '3', *more) == 0
+  row = capsys.readouterr().out.splitlines()[1].split()
+  assert row[1] == str(length or _length(3)[0])
+
+
+def test_another_environment_wins_over_the_record(run, capsys):
+  assert _evaluate(
+      run, '--episodes', '1',
+      '--gin_bindings', "load_environment.env = 'Acrobot-v1'") != 0
+  assert 'policy' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize('scope', ['', 'eval/'])
 def test_bindings_of_the_scope_hold_with_env_too(run, capsys, scope):
   assert _evaluate(
