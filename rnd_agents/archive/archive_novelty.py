@@ -90,7 +90,10 @@ class CuriosityNovelty:
     return [*self._curiosity.variables, *self._optimizer.variables]
 
   def _bonus_and_step(self, observations: types.NestedTensor) -> tf.Tensor:
-    transitions = curiosity.Transitions(next_observation=observations)
+    number = tf.shape(tf.nest.flatten(observations)[0])[0]
+    transitions = curiosity.Transitions(
+        next_observation=observations, valid=tf.ones([number], tf.bool)
+    )
     self._curiosity.update_statistics(transitions)
     bonus = self._curiosity.bonus(transitions)
     variables = self._curiosity.trainable_variables

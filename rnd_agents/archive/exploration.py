@@ -317,17 +317,32 @@ def run(config: Exploration) -> Result:
   return result
 
 
-def _load(num_environments: int) -> vector_environment.VectorPyEnvironment:
-  """Loads the environments of training."""
+def _load(
+    num_environments: int, first_place: int = 0
+) -> vector_environment.VectorPyEnvironment:
+  """Loads the environments of training, at places from `first_place` on."""
   with gin.config_scope('train'):
     environment = loaders.load_environment(
-        num_environments=num_environments, seed=None
+        num_environments=num_environments, seed=None, first_place=first_place
     )
   if action_masks.split_mask(environment.observation_spec())[1] is not None:
     environment.close()
     raise errors.SetupError(
         'Archive exploration takes no action masks: leave out'
         ' load_environment.action_mask_key.'
+    )
+  if environment.reward_spec().shape:
+    environment.close()
+    raise errors.SetupError(
+        'Archive exploration takes one reward a step, and'
+        ' load_environment.reward_fn returns'
+        f' {environment.reward_spec().shape[0]}: leave it out.'
+    )
+  if _num_agents() is not None:
+    environment.close()
+    raise errors.SetupError(
+        'Archive exploration puts back single environments, and a game of'
+        ' several agents is none: leave out load_environment.num_agents.'
     )
   if not isinstance(environment.gymnasium_vector_env, vector.SyncVectorEnv):
     environment.close()
@@ -336,6 +351,13 @@ def _load(num_environments: int) -> vector_environment.VectorPyEnvironment:
         " set train/load_environment.vectorization = 'sync'."
     )
   return environment
+
+
+def _num_agents() -> int | None:
+  """Returns the bound `num_agents` of training's environments, or None."""
+  with gin.config_scope('train'):
+    bound = gin.get_bindings(loaders.load_environment)
+  return bound.get('num_agents')
 
 
 def _build_explorer(
@@ -419,7 +441,9 @@ def _write_demonstrations(run: ExplorationRun) -> int:
   """
   path, actions = run.path(DEMONSTRATIONS_FILE), run.explorer.returner.actions
   rows = []
-  with contextlib.closing(_load(1)) as environment:
+  # The explorer's environments are still open: a place of its own.
+  first_place = run.config.num_environments
+  with contextlib.closing(_load(1, first_place)) as environment:
     spec = demonstrations.trajectory_spec(
         environment.observation_spec(), environment.action_spec()
     )
@@ -433,7 +457,7 @@ def _write_demonstrations(run: ExplorationRun) -> int:
                 actions.space, actions.unpack(trajectory.actions)
             ),
         )
-        _check_return(played, trajectory)
+        _check_return(environment, played, trajectory)
         writer.write(played.trajectory)
         rows.append((seed, played.return_, played.length_env_steps))
         # Taking out the detours of all worlds can take as long as exploring.
@@ -483,19 +507,22 @@ def _best_trajectories(
 
 
 def _check_return(
+    environment: vector_environment.VectorPyEnvironment,
     played: demonstration_recorder.Demonstration,
     trajectory: shortening.Trajectory,
 ) -> None:
   """Raises NotPutBack if an episode is not what the trajectory says."""
-  score, length = trajectory.scores[-1], trajectory.length
+  length = trajectory.length
+  # Scores are sums of the environment's own rewards, without `reward_fn`.
+  paid = environment.paid(np.diff(trajectory.scores)).sum()
   # Not `played.return_`, which may be that of an inner RecordEpisodeStatistics.
   rewards = played.trajectory.reward.astype(np.float64)
   return_, rounded = rewards.sum(), 1e-6 * np.abs(rewards).sum()
-  if played.length_env_steps == length and abs(return_ - score) <= rounded:
+  if played.length_env_steps == length and abs(return_ - paid) <= rounded:
     return
   raise returning.NotPutBack(
       f'The episode of seed {played.seed} has return {return_:.6g} in'
       f' {played.length_env_steps} steps when it is played again, and had'
-      f' {score:.6g} in {length}: the environment does not repeat its episodes'
+      f' {paid:.6g} in {length}: the environment does not repeat its episodes'
       ' from their seeds and actions.'
   )

@@ -251,6 +251,16 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     step_time_s, self._step_time_s = self._step_time_s, 0.0
     return step_time_s
 
+  def paid(self, rewards: np.ndarray) -> np.ndarray:
+    """Returns rewards [T] of one environment as its time steps have them.
+
+    Args:
+      rewards: The environment's own rewards, float64.
+    """
+    if self._reward_fn is None:
+      return rewards
+    return np.array([self._reward_fn(np.array([each]))[0] for each in rewards])
+
   def running_returns(self) -> np.ndarray:
     """Returns the sums of rewards of the running episodes, float64 [B].
 

@@ -31,6 +31,7 @@ from rnd_agents.training import loops
 from tests import command_lines
 from tests import tiny_runs
 from tests.archive import toys
+from tests.environments import parallel_agents_test
 from train import explore
 
 _DEEP_SEA = (
@@ -50,6 +51,9 @@ _DRIFT = (
 
 gin.external_configurable(toys.Drift, module='exploration_test')
 gin.external_configurable(toys.Restless, module='exploration_test')
+gin.external_configurable(
+    parallel_agents_test.Relay, module='exploration_test'
+)
 
 
 @gin.configurable(module='exploration_test')
@@ -264,6 +268,54 @@ def test_scores_are_rewards_of_all_wrappers(tmp_path, whole):
   assert episode.reward.sum() == pytest.approx(wrapped.best_score, rel=1e-5)
 
 
+class OnePort(toys.Drift):
+  """A Drift with a port of its place, which no other one may have."""
+
+  used_ports = set()
+
+  def __init__(self, port):
+    assert port not in self.used_ports, f'port {port} is in use'
+    self.used_ports.add(port)
+
+
+@gin.configurable(module='exploration_test')
+def port_of_place(place):
+  return dict(port=4_000 + place)
+
+
+gin.external_configurable(OnePort, module='exploration_test')
+
+
+def test_demonstrations_are_played_at_a_place_of_their_own(tmp_path):
+  OnePort.used_ports.clear()
+  result = _explore(
+      tmp_path,
+      *_DRIFT,
+      'load_environment.env = @OnePort',
+      'load_environment.env_kwargs = @port_of_place',
+  )
+  assert result.num_demonstrations == 1
+
+
+def test_demonstrations_have_the_rewards_of_reward_fn(tmp_path, whole):
+  _, plain = whole
+  signs = _explore(
+      tmp_path, *_DRIFT, 'train/load_environment.reward_fn = @sign_of_reward'
+  )
+  # Scores, and so what is explored, are of the environment's own rewards.
+  assert signs.best_score == plain.best_score
+  (episode,) = demonstrations.read_episodes(signs.demonstrations)
+  (own,) = demonstrations.read_episodes(plain.demonstrations)
+  np.testing.assert_array_equal(episode.action, own.action)
+  np.testing.assert_array_equal(episode.reward, np.sign(own.reward))
+  assert np.any(own.reward != np.sign(own.reward))
+
+
+@gin.configurable(module='exploration_test')
+def two_rewards(rewards):
+  return np.stack([rewards, rewards], axis=-1)
+
+
 def test_worlds_below_the_least_score_give_no_demonstration(tmp_path):
   result = _explore(tmp_path, *_DRIFT, 'explore.min_demonstration_score = 1e9')
   assert result.num_demonstrations == 0 and result.demonstrations is None
@@ -291,6 +343,33 @@ def test_novelty_by_rnd():
   assert novelty(unknown).mean() > 10 * after.mean()
   novelty.set_state(state)
   np.testing.assert_array_equal(novelty(known), before)
+
+
+class _CountsAll(curiosity.Curiosity):
+  """Pays the number of valid observations so far, and this batch."""
+
+  def __init__(self, *specs):
+    super().__init__()
+    self._count = tf.Variable(0.0)
+
+  def update_statistics(self, transitions):
+    self._count.assign_add(
+        tf.reduce_sum(tf.cast(transitions.valid, tf.float32))
+    )
+
+  def bonus(self, transitions, constants=None):
+    return self._count * tf.ones(tf.shape(transitions.next_observation)[:1])
+
+
+def test_novelty_by_a_curiosity_that_counts_valid_observations():
+  spec = ts.time_step_spec(array_spec.ArraySpec([2], np.float32))
+  action_spec = array_spec.BoundedArraySpec([], np.int64, 0, 2)
+  novelty = archive_novelty.CuriosityNovelty(
+      spec, action_spec, curiosity_fn=_CountsAll
+  )
+  novelty(np.zeros([3, 2], np.float32))
+  seen = novelty(np.zeros([4, 2], np.float32))
+  np.testing.assert_array_equal(seen, [7.0] * 4)
 
 
 @pytest.mark.parametrize(
@@ -339,6 +418,10 @@ _BAD = {
         ' were played again. Archive exploration needs an environment that'
         ' gives the same episode for the same seed and actions (python -m'
         ' rnd_agents.environments.check names what is random in it).'
+    ),
+    ('load_environment.reward_fn = @two_rewards',): (
+        'Archive exploration takes one reward a step, and'
+        ' load_environment.reward_fn returns 2: leave it out.'
     ),
     ('explore.key_fn = @failing_key',): (
         'The key function failing_key raised AttributeError: '
@@ -397,6 +480,17 @@ def _message(capsys, root_dir, *bindings, gin_file):
   said = capsys.readouterr().err
   assert (status == 0) == ('explore: ' not in said)
   return None if status == 0 else said[said.index('explore: '):].strip()
+
+
+def test_a_game_of_several_agents_is_refused(tmp_path):
+  with pytest.raises(errors.SetupError, match='load_environment.num_agents'):
+    _explore(
+        tmp_path,
+        *_DRIFT,
+        'load_environment.env = @Relay',
+        'load_environment.num_agents = 3',
+        'explore.num_environments = 3',
+    )
 
 
 @pytest.mark.parametrize('bindings', _BAD)
