@@ -167,7 +167,11 @@ class TemporalDistance(episodic_memory.EpisodicBonus):
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
-    """Returns the symmetric contrastive loss of the first N valid pairs."""
+    """Returns the symmetric contrastive loss of at most N of the valid pairs.
+
+    They are spread evenly over the rows, because those of a replay are one
+    sequence after the other. The loss is 0 without a valid pair.
+    """
     transitions.require_whole(self.name)
     if constants is None:
       constants = self.constants(transitions)
@@ -178,7 +182,7 @@ class TemporalDistance(episodic_memory.EpisodicBonus):
     is_used = weights > 0
     if transitions.valid is not None:
       is_used &= transitions.valid
-    rows = tf.where(is_used)[: self._num_pairs, 0]
+    rows = _spread(tf.where(is_used)[:, 0], self._num_pairs)
     before, after = tf.nest.map_structure(
         lambda x: tf.gather(x, rows), (transitions.observation, constants)
     )
@@ -190,13 +194,26 @@ class TemporalDistance(episodic_memory.EpisodicBonus):
         tf.nn.sparse_softmax_cross_entropy_with_logits(labels, each)
         for each in (logits, tf.transpose(logits))
     ])
-    return losses.predictor_loss(errors, weights=tf.gather(weights, rows))
+    return losses.predictor_loss(
+        errors, tf.gather(is_used, rows), tf.gather(weights, rows)
+    )
 
   def update_observation_statistics(
       self, observations: types.NestedTensor, mask: tf.Tensor | None = None
   ) -> None:
     """Adds raw observations [outer..., *shape] to the whitening."""
     self._seen.update(observations, mask)
+
+
+def _spread(rows: tf.Tensor, num_rows: int) -> tf.Tensor:
+  """Returns at most `num_rows` of rows [R], int64; row 0 if there is none."""
+  size = tf.size(rows, tf.int64)
+  number = tf.minimum(size, num_rows)
+  chosen = tf.gather(
+      rows, tf.range(number) * size // tf.maximum(number, 1)
+  )
+  # A batch without a row has no loss, and no class to choose from.
+  return tf.pad(chosen, [[0, tf.cast(tf.equal(size, 0), tf.int32)]])
 
 
 def distances(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:

@@ -61,14 +61,16 @@ def test_bonus_is_the_distance_to_the_nearest_of_the_episode(etd, in_graph):
     update(transitions)
 
 
-def test_loss_contrasts_the_first_pairs(etd):
+def test_loss_contrasts_pairs_that_are_spread(etd):
   (rollout, *_) = random_rollouts.cut(random_rollouts.rows(6))
   transitions = of_trajectory(rollout)
   after = etd.constants(transitions)
   flat = transitions.flatten()
   weights = np.random.default_rng(0).integers(3, size=flat.valid.shape) / 2
   loss = etd.loss(flat, weights, curiosity.Transitions(after).flatten()[0])
-  rows = np.where(flat.valid & (weights > 0))[0][:5]
+  used = np.where(flat.valid & (weights > 0))[0]
+  rows = used[[len(used) * i // 5 for i in range(5)]]
+  assert rows[-1] > used[4]
   x = etd._features(flat.observation).numpy()[rows]
   y = etd._features(after).numpy().reshape(-1, 6)[rows]
   c = etd._potential(y).numpy()[:, 0]
@@ -81,6 +83,36 @@ def test_loss_contrasts_the_first_pairs(etd):
 
   errors = -np.diag(log_softmax(logits)) - np.diag(log_softmax(logits.T))
   np.testing.assert_allclose(loss, np.mean(errors * weights[rows]), rtol=1e-4)
+
+
+def test_each_replayed_sequence_is_learned_from(etd):
+  transitions = of_trajectory(random_rollouts.rows(9))
+  flat = transitions.flatten()
+  num_environments, length = transitions.valid.shape
+
+  def changed(b):
+    factor = np.ones([num_environments, length, 1], np.float32)
+    factor[b] = 1.5
+    observation = flat.observation * np.reshape(factor, [-1, 1])
+    return flat._replace(observation=observation)
+
+  after = etd.constants(transitions)
+  after = curiosity.Transitions(after).flatten()[0]
+  before = etd.loss(flat, constants=after)
+  for b in range(num_environments):
+    assert abs(etd.loss(changed(b), constants=after) - before) > 1e-4
+
+
+def test_without_a_valid_pair_nothing_is_learned(etd):
+  flat = of_trajectory(random_rollouts.rows(9)).flatten()
+  nothing = flat._replace(valid=tf.zeros_like(flat.valid))
+  variables = list(etd.trainable_variables)
+  with tf.GradientTape() as tape:
+    loss = etd.loss(nothing, constants=flat.next_observation)
+  gradients = tape.gradient(
+      loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO
+  )
+  assert loss == 0 and not any(np.any(each) for each in gradients)
 
 
 def test_pairs_are_of_one_episode(etd):
