@@ -219,7 +219,8 @@ def from_zero(space: spaces.Space, action: Any) -> types.NestedArray:
         from_zero(*pair) for pair in zip(space.spaces, action, strict=True)
     )
   start = _start(space)
-  return np.asarray(action) if start is None else action - start
+  action = np.asarray(action)
+  return action if start is None else action - start
 
 
 def num_values(space: spaces.Space) -> np.ndarray | None:

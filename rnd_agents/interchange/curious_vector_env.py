@@ -155,7 +155,7 @@ class CuriousVectorEnv(vector.VectorWrapper):
         valid=valid,
         observation=self._observation,
         action=gymnasium_spaces.from_zero(
-            self.single_action_space, np.asarray(actions)
+            self.single_action_space, actions
         ),
         is_first=self._is_first,
         next_is_first=~valid,

@@ -147,6 +147,59 @@ def test_curiosities_of_the_package_learn(_eager):
     assert any(np.any(a != b.numpy()) for a, b in zip(before, after))
 
 
+class _Nested(_Counter):
+  """A counter whose actions are nested."""
+
+  def __init__(self, action_space):
+    super().__init__()
+    self.action_space = action_space
+
+  def step(self, action):
+    assert self.action_space.contains(action)
+    return super().step(action)
+
+
+class _Actions(_Distance):
+  """Pays the sum of all numbers of the actions, counted from 0."""
+
+  def __init__(self, *specs):
+    curiosity.Curiosity.__init__(self, _DISCOUNT)
+    self._learnt = tf.Variable(0.0)
+
+  def bonus(self, transitions, constants=None):
+    return tf.add_n([
+        tf.reduce_sum(
+            tf.reshape(tf.cast(x, tf.float32), [*transitions.valid.shape, -1]),
+            axis=-1,
+        )
+        for x in tf.nest.flatten(transitions.action)
+    ])
+
+
+@pytest.mark.parametrize(
+    'mode', [vector.AutoresetMode.NEXT_STEP, vector.AutoresetMode.SAME_STEP]
+)
+@pytest.mark.parametrize('is_dict', [False, True])
+def test_nested_actions(_eager, mode, is_dict):
+  parts = spaces.Discrete(2, start=1), spaces.Box(0.0, 1.0, (2,), np.float32)
+  space = spaces.Tuple(parts)
+  if is_dict:
+    space = spaces.Dict(dict(zip('ab', parts)))
+  envs = vector.SyncVectorEnv(
+      [lambda: _Nested(space)] * 2, autoreset_mode=mode
+  )
+  env = curious_vector_env.CuriousVectorEnv(
+      envs, curiosity_fn=_Actions, optimizer=tf.keras.optimizers.SGD(0.0)
+  )
+  env.reset(seed=0)
+  kinds, numbers = np.array([1, 2]), np.float32([[0.5, 0.0], [0.5, 1.0]])
+  actions = dict(a=kinds, b=numbers) if is_dict else (kinds, numbers)
+  for _ in range(2):
+    *_, infos = env.step(actions)
+    # 0 + 0.5 + 0.0 and 1 + 0.5 + 1.0.
+    assert infos['bonus'][1] == pytest.approx(5 * infos['bonus'][0])
+
+
 @pytest.mark.parametrize(
     ('mode', 'more', 'word'),
     [
