@@ -191,6 +191,11 @@ def action_converter(
 
 def space_of(spec: types.NestedSpec) -> spaces.Space:
   """Returns the space of a nest of specs: the way back."""
+  observation, mask = action_masks.split_mask(spec)
+  if mask is not None:
+    return SpaceWithMask(
+        observation=space_of(observation), action_mask=space_of(mask)
+    )
   if isinstance(spec, dict):
     return spaces.Dict({key: space_of(part) for key, part in spec.items()})
   if isinstance(spec, tuple):

@@ -4,6 +4,7 @@
 
 A data set has the observations and actions of our specs, exactly: images are
 arrays and not JPEG. Beside each time step its discount is kept, in the infos.
+An action mask is an entry of a dict, beside the observation without it.
 A data set of others is read through the same converters as an environment of
 its spaces: texts are dropped, and actions count from 0.
 """
@@ -14,12 +15,14 @@ import shutil
 from typing import Any
 
 from absl import logging
+from gymnasium import spaces
 from gymnasium.envs import registration
 import numpy as np
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents.environments import gymnasium_spaces
@@ -128,13 +131,16 @@ class MinariWriter:
     """
     from minari.data_collector import episode_buffer
 
+    observations = episode.observation
+    if action_masks.split_mask(observations)[1] is not None:
+      observations = observations._asdict()
     length = len(episode.step_type) - 1
     is_last = np.arange(length) == length - 1
     terminated = is_last & (episode.discount[:-1] == 0)
     self._storage.update_episodes([
         episode_buffer.EpisodeBuffer(
             seed=seed,
-            observations=episode.observation,
+            observations=observations,
             actions=tf.nest.map_structure(lambda x: x[:-1], episode.action),
             rewards=episode.reward[:-1],
             terminations=terminated,
@@ -181,15 +187,24 @@ def read_data_set(
         ' it with Minari, or collect again.'
     ) from error
   _check_environment(name, dataset, check_environment)
-  observation_spec, convert = gymnasium_spaces.observation_converter(
-      storage.observation_space
-  )
+  is_ours = _RECORD in storage.metadata
+  space = storage.observation_space
+  # Minari keeps no subclass of a space: only the run can tell a mask from an
+  # entry of the observation that has its name.
+  _, expected_mask = action_masks.split_mask(expected_spec.observation)
+  if (
+      is_ours
+      and expected_mask is not None
+      and isinstance(space, spaces.Dict)
+      and set(space) == set(action_masks.ObservationWithMask._fields)
+  ):
+    space = gymnasium_spaces.SpaceWithMask(space.spaces)
+  observation_spec, convert = gymnasium_spaces.observation_converter(space)
   leaves = tf.nest.flatten(observation_spec)
   images = [leaf.shape for leaf in leaves if leaf.dtype == np.uint8]
   if storage.jpeg_encoding and any(min(x[:2], default=0) >= 32 for x in images):
     logging.warning('%s has images as JPEG, which are not exact.', name)
   action_spec, _ = gymnasium_spaces.action_converter(storage.action_space, 1)
-  is_ours = _RECORD in storage.metadata
   spec = demonstrations.trajectory_spec(observation_spec, action_spec)
   demonstrations.check_spec(spec, expected_spec, name)
 

@@ -8,7 +8,9 @@ import gymnasium
 from gymnasium import spaces
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from rnd_agents import action_masks
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.interchange import minari_data
 from rnd_agents.replay import demonstrations
@@ -53,12 +55,15 @@ def _episode(random, spec, length, discount):
   discounts[length - 1] = discount
   reward = random.normal(size=length + 1).astype(np.float32)
   reward[-1] = 0
-  observation = spec.observation
+  observation = tf.nest.map_structure(
+      lambda leaf: draw(leaf, length + 1), spec.observation
+  )
+  _, mask = action_masks.split_mask(observation)
+  if mask is not None:  # It allows what is done, and further actions.
+    mask[np.arange(length + 1), action] = 1
   return spec._replace(
       step_type=step_type,
-      observation={k: draw(v, length + 1) for k, v in observation.items()}
-      if isinstance(observation, dict)
-      else draw(observation, length + 1),
+      observation=observation,
       action=action,
       next_step_type=np.append(step_type[1:], np.int32(0)),
       reward=reward,
@@ -69,15 +74,15 @@ def _episode(random, spec, length, discount):
 def _assert_equal(episode, other):
   for name, value in episode._asdict().items():
     theirs = getattr(other, name)
-    if isinstance(value, dict):
-      assert value.keys() == theirs.keys()
-      for key, part in value.items():
-        np.testing.assert_array_equal(part, theirs[key], strict=True)
-    elif name != 'policy_info':
-      np.testing.assert_array_equal(value, theirs, strict=True, err_msg=name)
+    if name == 'policy_info':
+      continue
+    tf.nest.assert_same_structure(value, theirs)
+    for part, read in zip(tf.nest.flatten(value), tf.nest.flatten(theirs)):
+      np.testing.assert_array_equal(part, read, strict=True, err_msg=name)
 
 
 _PICTURE = spaces.Box(0, 255, (84, 84, 3), np.uint8)
+_MASK = spaces.Box(0, 1, (3,), np.uint8)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +96,14 @@ _PICTURE = spaces.Box(0, 255, (84, 84, 3), np.uint8)
             image=spaces.Box(0, 255, (7, 7, 3), np.uint8),
             direction=spaces.Discrete(4),
         ),
+        gymnasium_spaces.SpaceWithMask(
+            observation=spaces.Dict(a=_PICTURE, b=spaces.Discrete(4)),
+            action_mask=_MASK,
+        ),
+        # Of an environment that observes such keys, and has no mask for us.
+        spaces.Dict(observation=_PICTURE, action_mask=_MASK),
     ],
-    ids=lambda space: str(getattr(space, 'shape', None) or 'dict'),
+    ids=lambda space: str(space.shape or type(space).__name__),
 )
 def test_episodes_come_back_as_they_were(space):
   random = np.random.default_rng(0)
