@@ -117,7 +117,8 @@ def read_results(run_dir: str, policy: str) -> dict[str, Score]:
   """Returns results of a run and of its finished seeds in the folder above.
 
   Those of the last evaluation, or for `best_policy` of the one with the best
-  mean return of each run.
+  mean return of each run. A success rate that an evaluation lacks is 0 if
+  another evaluation or run has one.
 
   Args:
     run_dir: Folder of the run.
@@ -138,34 +139,39 @@ def read_results(run_dir: str, policy: str) -> dict[str, Score]:
       folder for folder in sorted(glob.glob(os.path.join(parent, '*')))
       if folder != run_dir and settings(folder) == settings(run_dir)
       and run_files.read_status(folder).get('state') == 'finished']
+  if not run_files.has_metric(run_dir, run_files.EVAL, 'return_mean'):
+    raise errors.InvalidValue(f'{run_dir} has no evaluation yet.')
+  env_steps = [_evaluation_of(folder, policy) for folder in folders]
   results = {}
   for metric in _METRICS:
-    if not run_files.has_metric(run_dir, run_files.EVAL, metric):
-      continue
     curves = [
-        run_files.read_metrics(folder, run_files.EVAL, metric)
+        run_files.series(run_files.read_rows(folder), run_files.EVAL, metric)
         for folder in folders]
-    last = [-1] * len(folders)
-    if policy == 'best_policy':
-      last = [_best_evaluation(folder) for folder in folders]
-    scores = [float(x[at]) for at, (_, x) in zip(last, curves, strict=True)]
+    if not any(values.size for _, values in curves):
+      continue
+    # Success rates may begin with the first success; before it they are 0.
+    scores = [
+        float(dict(zip(*curve, strict=True)).get(at, 0.0))
+        for at, curve in zip(env_steps, curves, strict=True)]
     interval = None
     if len(scores) > 1:
       low, high = statistics.bootstrap_interval(np.array(scores))
       interval = (float(low), float(high))
     results[metric] = Score(
         float(statistics.interquartile_mean(np.array(scores))), interval,
-        len(scores),
-        int(curves[0][0][last[0]]), scores[0])
-  if not results:
-    raise errors.InvalidValue(f'{run_dir} has no evaluation yet.')
+        len(scores), env_steps[0], scores[0])
   return results
 
 
-def _best_evaluation(folder: str) -> int:
-  """Returns the index of the first evaluation with the best mean return."""
-  _, returns = run_files.read_metrics(folder, run_files.EVAL, 'return_mean')
-  return int(np.argmax(returns))
+def _evaluation_of(folder: str, policy: str) -> int:
+  """Returns the environment steps of the evaluation of a policy of a run.
+
+  It is the last one, or the first with the best mean return.
+  """
+  env_steps, returns = run_files.read_metrics(
+      folder, run_files.EVAL, 'return_mean')
+  at = int(np.argmax(returns)) if policy == 'best_policy' else -1
+  return int(env_steps[at])
 
 
 def render(

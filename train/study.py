@@ -225,6 +225,12 @@ class Study:
     else:
       self._study.tell(number, value)
     outcome = end or f'{search.metric} {value:.6g}'
+    if not end and not any(
+        run_files.has_metric(folder, run_files.EVAL, search.metric)
+        for folder in folders):
+      outcome += (
+          f' (no run has reported {search.metric}: check that the environment'
+          ' gives is_success)')
     print(f'Trial {number}, {", ".join(values)}: {outcome}', flush=True)
 
   def _write_best(self) -> None:

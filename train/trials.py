@@ -14,6 +14,8 @@ from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.plotting import statistics
 
+# A run may record it from its first success on; before it is 0.
+SUCCESS_RATE = 'success_rate'
 KINDS = ('uniform', 'log_uniform', 'integer', 'log_integer', 'choice')
 
 
@@ -70,7 +72,8 @@ def read_points(
 
   Steps are multiples of the interval, or the end: an evaluation follows the
   iteration that reaches its multiple, so that settings decide by how much it is
-  later. A run that ended early by its success keeps its last value.
+  later. A run that ended early by its success keeps its last value. Evaluations
+  without a success rate have one of 0.
 
   Returns:
     The points, and whether the next one lacks only values of runs that have
@@ -109,12 +112,12 @@ def _read_curve(
         os.path.join(root_dir, run_files.METRICS_FILE))
   interval, end, *goals = schedule
   for row in rows:
-    cell = row.get(metric) or 'nan'
+    cell = row.get(metric) or ('0' if metric == SUCCESS_RATE else 'nan')
     if row['phase'] == run_files.EVAL and math.isfinite(float(cell)):
       env_steps = int(float(row['env_steps']))
       step = env_steps // interval * interval
       curve[end if env_steps >= end else step] = float(cell)
-      reached = row.get('success_rate'), row.get('return_mean')
+      reached = row.get(SUCCESS_RATE), row.get('return_mean')
       is_done = env_steps >= end or any(
           least is not None and value and float(value) >= least
           for value, least in zip(reached, goals, strict=True))

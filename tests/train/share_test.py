@@ -171,3 +171,56 @@ def test_one_seed_has_no_interval(runs):
     file.write('eval,3,60,7\n')
   result = model_card.read_results(os.fspath(runs / 'seed_9'), 'best_policy')
   assert result['return_mean'] == (99.0, None, 1, 40, 99.0)
+
+
+def _write_run(folder, rows):
+  """A finished run that evaluates each 1000 steps: (return, success rate)."""
+  folder.mkdir(parents=True)
+  lines = [
+      f'eval,{i},{1000 * i},{return_},{success}\n'
+      for i, (return_, success) in enumerate(rows, start=1)]
+  (folder / 'metrics.csv').write_text(
+      'phase,iteration,env_steps,return_mean,success_rate\n' + ''.join(lines))
+  (folder / 'run.json').write_text('{"settings": {"a": "1"}}')
+  (folder / 'status.json').write_text('{"state": "finished"}')
+
+
+# An environment may report successes only: cells before the first are empty.
+@pytest.mark.parametrize(
+    ('runs', 'policy', 'expected'),
+    [
+        # Per run: (return_mean, success_rate). Then steps and success rates.
+        ([[(0.0, ''), (0.9, 1.0), (0.5, 0.5), (0.4, 0.3)]], 'policy',
+         (4000, [0.3])),
+        ([[(0.0, ''), (0.9, 1.0), (0.5, 0.5), (0.4, 0.3)]], 'best_policy',
+         (2000, [1.0])),
+        ([[(0.0, ''), (0.5, 0.5), (0.9, 1.0)]], 'best_policy', (3000, [1.0])),
+        ([[(0.7, ''), (0.5, 0.5)]], 'best_policy', (1000, [0.0])),
+        ([[(0.0, ''), (0.9, 1.0)], [(0.0, ''), (0.0, '')]], 'policy',
+         (2000, [1.0, 0.0])),
+        ([[(0.0, ''), (0.0, '')], [(0.0, ''), (0.9, 1.0)]], 'policy',
+         (2000, [0.0, 1.0])),
+    ],
+)
+def test_an_evaluation_without_a_success_counts_as_0(
+    tmp_path, runs, policy, expected
+):
+  from train import model_card
+
+  for seed, rows in enumerate(runs):
+    _write_run(tmp_path / f'seed_{seed}', rows)
+  results = model_card.read_results(os.fspath(tmp_path / 'seed_0'), policy)
+  env_steps, rates = expected
+  found = results['success_rate']
+  assert found.iqm == sum(rates) / len(rates)
+  assert found[2:] == (len(rates), env_steps, rates[0])
+  assert results['return_mean'].env_steps == env_steps
+
+
+def test_an_environment_that_reports_no_success_has_no_success_rate(tmp_path):
+  from train import model_card
+
+  _write_run(tmp_path / 'seed_0', [(0.0, ''), (3.0, '')])
+  folder = os.fspath(tmp_path / 'seed_0')
+  assert model_card.read_results(folder, 'policy') == dict(
+      return_mean=(3.0, None, 1, 2000, 3.0))

@@ -266,6 +266,33 @@ def test_a_metric_that_runs_do_not_have(folder):
     make_study(str(folder), metric='returns').run(1)
 
 
+@pytest.mark.parametrize('silent', [(1,), (0,), (0, 1)])
+def test_an_evaluation_without_a_success_counts_as_0(folder, capsys, silent):
+  """Runs report successes only: from the third evaluation on, or never."""
+  text = _STAND_IN
+  for old, new in [
+      ('float(solved)', f'"" if seed in {silent} or i < 3 else i / 10'),
+      (',%r,%r', ',%r,%s'),
+  ]:
+    assert text.count(old) == 1
+    text = text.replace(old, new)
+  (folder.parent / 'run.py').write_text(text)
+  values = {'a.rate': '0.1', 'a.layers': '@b', 'a.epochs': '1'}
+  space = {
+      name: trials.Values('choice', [x]) for name, x in values.items()}
+  search = dict(metric='success_rate', space=space)
+  assert make_study(str(folder), **search).run(1) == 0
+  ((_, state, _, value, points, attributes),) = _outcomes(folder)
+  share = 1 - len(silent) / 2  # Of two seeds the mean.
+  expected = [0, 0, 0.3 * share, 0.4 * share, 0.5 * share, 0.6 * share]
+  assert (state, attributes) == ('COMPLETE', {})
+  assert list(points) == [10, 20, 30, 40, 50, 60]
+  assert list(points.values()) == pytest.approx(expected)
+  assert value == points[60]
+  said = capsys.readouterr().out
+  assert ('no run has reported success_rate' in said) == (len(silent) == 2)
+
+
 def test_a_run_that_reached_its_return_is_over(tmp_path):
   rows = 'phase,iteration,env_steps,return_mean\neval,1,12,1.5\neval,2,21,2\n'
   (tmp_path / 'metrics.csv').write_text(rows)
