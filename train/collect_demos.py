@@ -187,6 +187,13 @@ def _collect(args: Any) -> int:
   _configure(args)
   size = min(args.episodes, args.num_environments)
   with gin.config_scope(args.gin_scope):
+    bound = gin.get_bindings(loaders.load_environment)
+    if bound.get('num_agents') is not None:
+      raise errors.InvalidValue(
+          'A demonstration is of an environment of one agent, and'
+          ' load_environment.num_agents puts several into each: collect from an'
+          ' environment without it.'
+      )
     environment = loaders.load_environment(num_environments=size)
   stopped_by: list[str] = []
   try:

@@ -277,6 +277,10 @@ class AgentsVectorEnv(vector.VectorEnv):
         self._told(infos),
     )
 
+  def seeds_of_places(self, seeds: Sequence[int]) -> list[int]:
+    """Returns the seed of its game for each place of those given to `reset`."""
+    return [seeds[i - i % self._num_agents] for i in range(len(seeds))]
+
   def render(self) -> tuple[Any, ...]:
     """Returns the frame of its game for each place."""
     frames = self._games.render() or ()

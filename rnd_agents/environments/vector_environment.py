@@ -203,7 +203,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     continue the random stream.
 
     Args:
-      seeds: B seeds.
+      seeds: B seeds; of agents that share a game, that of the first counts.
 
     Returns:
       The first time step.
@@ -218,6 +218,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
           f' environment, and got {len(seeds)}.'
       )
     seeds = [episode_seeds.checked_seed(seed) for seed in seeds]
+    seeds = self.seeds_of_episodes(seeds)
     if self._is_seeded:
       self._next_seed = seeds
       return self.reset()
@@ -238,6 +239,18 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         f'{self._vector_env} did not reset with a list of seeds. Those of '
         "vectorization='sync' and 'async' do."
     ) from first_error
+
+  def seeds_of_episodes(self, seeds: Sequence[int]) -> list[int]:
+    """Returns the seeds of the episodes that `reset_with_seeds` begins.
+
+    They are those given, but for agents that share a game.
+
+    Args:
+      seeds: B seeds.
+    """
+    if isinstance(self._vector_env, parallel_agents.AgentsVectorEnv):
+      return self._vector_env.seeds_of_places(seeds)
+    return list(seeds)
 
   def pop_episodes(self) -> list[episode_log.Episode]:
     """Returns the episodes finished since the last call, oldest first.

@@ -59,7 +59,8 @@ def play(
   Args:
     environment: A `VectorPyEnvironment`.
     actor: Chooses the actions, see `actors`.
-    seeds: A sequence of seeds.
+    seeds: A sequence of seeds; of agents that share a game, that of the first
+      counts.
     keep_time_steps: Whether to keep the time steps of the environment.
     keep_network_states: Whether to keep the states of the actor.
     should_stop: Optional function that is called before each step; if it
@@ -120,10 +121,15 @@ def _play_round(
     max_steps: int | None,
     played: dict[int, PlayedEpisode],
 ) -> None:
-  """Plays the episode of seeds[i] in environment i, into played[i]."""
+  """Plays the episode of seeds[i] in environment i, into played[i].
+
+  Agents of a game play from the seed of its first, which their episodes have.
+  """
   # Environments without a seed also play; their episodes do not count.
   spare = environment.batch_size - len(seeds)
-  time_step = environment.reset_with_seeds(seeds + spare * seeds[-1:])
+  all_seeds = environment.seeds_of_episodes(seeds + spare * seeds[-1:])
+  seeds = all_seeds[: len(seeds)]
+  time_step = environment.reset_with_seeds(all_seeds)
   environment.pop_episodes()
   state = actor.initial_state(environment.batch_size)
   # Actions and frames of the episodes that have not ended.

@@ -270,3 +270,14 @@ def test_an_evaluation_plays_each_agent_once_a_game():
   starts = [p.time_steps.observation['start'][0] for p in played]
   expected = [np.random.default_rng(s).integers(1000) for s in (0, 3, 6)]
   assert starts == np.repeat(expected, 3).tolist()
+  assert [p.episode.seed for p in played] == np.repeat([0, 3, 6], 3).tolist()
+  # Also of episodes that are cut, of a game with a place to spare, and where
+  # the evaluator has no part.
+  for max_steps in (None, 1):
+    played = list(evaluator.play(env, Ones(), range(4, 9), max_steps=max_steps))
+    assert [p.episode.seed for p in played] == [4, 4, 4, 7, 7]
+  env.reset_with_seeds(range(20, 26))
+  for _ in range(4):
+    env.step(np.ones(6, np.int64))
+  seeds = {e.environment_index: e.seed for e in env.pop_episodes()}
+  assert [seeds[i] for i in range(6)] == [20, 20, 20, 23, 23, 23]

@@ -267,6 +267,11 @@ def test_a_kill_leaves_what_can_be_read(tmp_path):
     _collect(out, '--env=MountainCar-v0', '--expert')
 
 
+def take_0(observation):
+  """Of a dict."""
+  return np.zeros(len(observation['start']), np.int64)
+
+
 @pytest.mark.parametrize(
     ('argv', 'message'),
     [
@@ -278,6 +283,9 @@ def test_a_kill_leaves_what_can_be_read(tmp_path):
         (('--policy_dir=nowhere',), 'nowhere is not a directory'),
         ((f'--env={_CUE_LOCK}', '--expert', '--keep_network_state'),
          'has no memory'),
+        (('--env=tests.environments.parallel_agents_test:Relay',
+          f'--expert={__name__}:take_0', '--num_environments=6',
+          '--gin_bindings=load_environment.num_agents = 3'), 'num_agents'),
     ],
 )
 def test_mistakes_end_with_one_sentence(tmp_path, capsys, argv, message):

@@ -7,6 +7,7 @@ import sys
 
 from absl import flags
 import gin
+import gymnasium
 import pytest
 
 from tests import command_lines
@@ -69,6 +70,47 @@ def test_each_episode_is_that_of_its_seed(run, tmp_path, capsys):
       '3', str(length), str(length), str(fell), str(1 - fell)]
   mean = sum(length for length, _ in expected.values()) / 18
   assert f'return_mean: {mean:.6g}' in lines
+
+
+class TwoPoles:
+  """A game of two agents, each with a CartPole, from one seed."""
+
+  possible_agents = ['a', 'b']
+
+  def __init__(self):
+    self._envs = {
+        agent: gymnasium.make('CartPole-v1', max_episode_steps=_LIMIT)
+        for agent in self.possible_agents
+    }
+
+  def observation_space(self, agent):
+    return self._envs[agent].observation_space
+
+  def action_space(self, agent):
+    return self._envs[agent].action_space
+
+  def reset(self, seed=None, options=None):
+    found = {a: env.reset(seed=seed) for a, env in self._envs.items()}
+    return tuple({a: x[i] for a, x in found.items()} for i in range(2))
+
+  def step(self, actions):
+    found = {a: self._envs[a].step(action) for a, action in actions.items()}
+    return tuple({a: x[i] for a, x in found.items()} for i in range(5))
+
+  def close(self):
+    pass
+
+
+def test_episodes_of_several_agents_have_the_seed_of_their_game(run, tmp_path):
+  path = tmp_path / 'episodes.csv'
+  assert _evaluate(
+      run, '--episodes=5', '--seed=3', f'--env={__name__}:TwoPoles', '--csv',
+      path, '--gin_bindings=load_environment.num_agents = 2') == 0
+  with open(path, newline='', encoding='utf-8') as file:
+    rows = list(csv.DictReader(file))
+  found = [(int(row['seed']), int(row['length_env_steps'])) for row in rows]
+  assert found == [(seed, _length(seed)[0]) for seed in (3, 3, 5, 5, 7)]
+  assert len(set(found)) == 3
 
 
 def test_env_and_bindings_win_over_the_run(run, capsys):
