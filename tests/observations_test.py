@@ -151,16 +151,52 @@ def test_a_key_called_words_is_no_text(spec):
   assert observations.treatment(named) == observations.treatment(spec)
 
 
-def test_curiosities_tell_clocks_apart():
-  base = 2**40
-  spec = _spec([], np.int64, 0, 2**50)
-  seen = curiosity.SeenObservations(spec)
-  values = np.arange(base, base + 1001)
-  seen.update(values)
-  whitened = seen.whiten(values)
+_clock = curiosity.key_observation_fn('clock')
+
+
+@pytest.mark.parametrize(
+    ('dtype', 'base', 'observation_fn'),
+    [
+        (np.int64, 2**40, None),
+        (np.int64, 2**40, _clock),
+        (np.int32, 1_700_000_000, _clock),
+        (np.int64, 1_700_000_000, lambda x: tf.cast(_clock(x), tf.uint32)),
+    ],
+)
+def test_curiosities_tell_clocks_apart(dtype, base, observation_fn):
+  spec = {
+      'byte': _spec([], np.uint8, 0, 255),
+      'clock': _spec([], dtype, 0, np.iinfo(dtype).max),
+  }
+  values = np.arange(base, base + 1001, dtype=dtype)
+  given = {'byte': np.zeros(1001, np.uint8), 'clock': values}
+  if observation_fn is None:
+    spec, given = spec['clock'], values
+  seen = curiosity.SeenObservations(spec, observation_fn)
+  seen.update(given)
+  whitened = seen.whiten(given)
   assert whitened.dtype == tf.float32
+  # float32 holds every 128th second of today.
+  assert len(np.unique(whitened)) == 1001
   np.testing.assert_allclose(
       whitened, (values - values.mean()) / values.std(), atol=1e-3
+  )
+
+
+def test_what_functions_select_is_float64_where_float32_is_too_small():
+  spec = {
+      'byte': _spec([2], np.uint8, 0, 255),
+      'clock': _spec([], np.int64, 0, 2**50),
+      'float': _spec([2], np.float32, -1, 1),
+      'name': _spec([], np.int64, 0, 4),
+  }
+  zeros = tf.nest.map_structure(
+      lambda leaf: tf.zeros([3, *leaf.shape], leaf.dtype), spec
+  )
+  seen = curiosity.SeenObservations(spec, lambda observation: observation)
+  selected = seen.select(zeros)
+  assert {key: leaf.dtype.name for key, leaf in selected.items()} == dict(
+      byte='float32', clock='float64', float='float32', name='float32'
   )
 
 

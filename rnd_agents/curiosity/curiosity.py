@@ -539,6 +539,20 @@ def observation_spec(
   )
   if observation_fn is None:
     return encoders.float_spec(specs)
+  return tf.nest.map_structure(
+      lambda x: tf.TensorSpec(x.shape[2:], tf.float32),
+      _selected_example(specs, observation_fn),
+  )
+
+
+def _selected_example(
+    specs: types.NestedTensorSpec, observation_fn: ObservationFn
+) -> types.NestedTensor:
+  """Returns what a function selects from observations [1, 1, ...] of zeros.
+
+  Raises:
+    InvalidValue: If the function does not fit the observations.
+  """
   example = tf.nest.map_structure(
       lambda spec: encoders.encode_discrete(
           tf.zeros([1, 1] + spec.shape.as_list(), spec.dtype), spec
@@ -546,7 +560,7 @@ def observation_spec(
       specs,
   )
   try:
-    seen = observation_fn(example)
+    return observation_fn(example)
   # A function for other observations may raise anything.
   except Exception as error:
     shapes = tf.nest.map_structure(lambda x: x.shape[2:].as_list(), example)
@@ -555,9 +569,11 @@ def observation_spec(
         f'observation_fn {name} fails on observations of shapes {shapes}:'
         f' {type(error).__name__}: {error}'
     ) from error
-  return tf.nest.map_structure(
-      lambda x: tf.TensorSpec(x.shape[2:], tf.float32), seen
-  )
+
+
+def _needs_float64(dtype: tf.DType) -> bool:
+  """Returns whether float32 may not hold the integers of a type."""
+  return dtype.is_integer and dtype.size >= 4
 
 
 @gin.configurable(module='rnd_agents')
@@ -607,11 +623,16 @@ class SeenObservations(tf.Module):
     self.spec = observation_spec(environment_observation_spec, observation_fn)
     flat_spec = tf.nest.flatten(self.spec)
     # Integers such as clocks, which need more than the 24 bits of float32.
-    self._is_wide = [False] * len(flat_spec)
     if observation_fn is None:
       self._is_wide = [
           observations_lib.treatment(spec).is_wide
           for spec in tf.nest.flatten(self._environment_spec)
+      ]
+    else:  # What a function returns has no bounds, only a type.
+      selected = _selected_example(self._environment_spec, observation_fn)
+      self._is_wide = [
+          _needs_float64(tf.as_dtype(leaf.dtype))
+          for leaf in tf.nest.flatten(selected)
       ]
     self.moments = [
         running_statistics.RunningMoments(
@@ -630,7 +651,7 @@ class SeenObservations(tf.Module):
 
     Returns:
       A nest of tensors [outer..., ...]: float64 for integers of a wide range,
-      else float32.
+      and for those of 32 bits or more that a function selects; else float32.
     """
     seen = tf.nest.map_structure(
         encoders.encode_discrete,
