@@ -19,6 +19,7 @@ from rnd_agents import random_numbers
 from rnd_agents import ranges
 from rnd_agents.agents import double_dqn
 from rnd_agents.agents import optimizers
+from rnd_agents.agents import r2d3_policy
 from rnd_agents.agents import replay_agent
 from rnd_agents.agents import two_stream_sac
 from rnd_agents.curiosity import curiosity as curiosity_lib
@@ -111,7 +112,8 @@ class CuriousAgent(replay_agent.ReplayAgent):
       discount_factor: The agent's gamma, for n_step above 1; None for the one
         that TF-Agents' agents know.
       greedy_eval: Whether `policy`, which is evaluated and saved, takes the
-        mode of the agent's distributions. SAC's own samples from them.
+        mode of the agent's distributions. SAC's own samples from them. A
+        policy with an epsilon stays as it is.
       predictor_learns_from: 'sampled': the curiosity takes a step on each
         sampled batch, so that what the agent has replayed often stops paying,
         also where it was only once, or only a demonstrator was. 'collected': a
@@ -170,7 +172,8 @@ class CuriousAgent(replay_agent.ReplayAgent):
         tf.random.uniform([], maxval=2**31 - 1, dtype=tf.int32)
     )
     policy = agent.policy
-    if greedy_eval and not isinstance(policy, greedy_policy.GreedyPolicy):
+    as_it_is = greedy_policy.GreedyPolicy, r2d3_policy.EpsilonGreedyQPolicy
+    if greedy_eval and not isinstance(policy, as_it_is):
       policy = greedy_policy.GreedyPolicy(policy)
     super().__init__(
         agent.time_step_spec,

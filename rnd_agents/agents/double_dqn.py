@@ -29,6 +29,19 @@ class EpsilonDqnAgent(dqn_agent.DdqnAgent):
   each environment can have an epsilon of its own.
   """
 
+  def __init__(self, *args: Any, eval_epsilon: float = 0.0, **kwargs: Any):
+    """Creates the agent.
+
+    Args:
+      *args: As for `DqnAgent`.
+      eval_epsilon: Probability of random actions of `policy`; 0 for a greedy
+        one.
+      **kwargs: As for `DqnAgent`.
+    """
+    tf.Module.__init__(self, name=type(self).__name__)
+    self._eval_epsilon = eval_epsilon
+    super().__init__(*args, **kwargs)
+
   def _setup_policy(
       self,
       time_step_spec: ts.TimeStep,
@@ -36,11 +49,18 @@ class EpsilonDqnAgent(dqn_agent.DdqnAgent):
       *args: Any,
   ) -> tuple[tf_policy.TFPolicy, tf_policy.TFPolicy]:
     policy, _ = super()._setup_policy(time_step_spec, action_spec, *args)
-    return policy, r2d3_policy.EpsilonGreedyQPolicy(
-        time_step_spec,
-        action_spec,
-        self._acting_network(),
-        self._epsilon_greedy,
+
+    def epsilon_greedy(
+        q_network: network.Network, epsilon: types.Float
+    ) -> tf_policy.TFPolicy:
+      return r2d3_policy.EpsilonGreedyQPolicy(
+          time_step_spec, action_spec, q_network, epsilon
+      )
+
+    if self._eval_epsilon:
+      policy = epsilon_greedy(self._q_network, self._eval_epsilon)
+    return policy, epsilon_greedy(
+        self._acting_network(), self._epsilon_greedy
     )
 
   def _acting_network(self) -> network.Network:
@@ -59,8 +79,8 @@ class OptimisticDqnAgent(EpsilonDqnAgent):
   where N counts the collected steps with this observation and action: of an
   action that was never tried the network may say anything. Targets have the
   target network's Q+ of the action that is best by the online network's. Those
-  of several joined steps miss the untried actions between them. `policy` is
-  greedy by Q.
+  of several joined steps miss the untried actions between them. `policy` acts
+  by Q alone.
   """
 
   def __init__(

@@ -88,6 +88,7 @@ def create_dqn_agent(
     time_step_spec: ts.TimeStep,
     action_spec: types.NestedTensorSpec,
     collect_epsilon: types.Float = 0.1,
+    eval_epsilon: float = 0.0,
     learning_rate: agent_factory.LearningRate = 1e-4,
     discount_factor: float = 0.99,
     target_update_tau: float = 1.0,
@@ -105,6 +106,9 @@ def create_dqn_agent(
     time_step_spec: A `TimeStep` spec.
     action_spec: One discrete action from 0.
     collect_epsilon: Probability of random actions when collecting.
+    eval_epsilon: The same for the policy that is evaluated and saved. 0 is
+      greedy, and may repeat an action that changes nothing to the end of an
+      episode; DQN's evaluations have 0.05 (Mnih et al., 2015, Methods).
     learning_rate: Learning rate of Adam: a number, or one of Keras's schedules
       over optimizer steps.
     discount_factor: gamma.
@@ -133,7 +137,8 @@ def create_dqn_agent(
       'QNetworks(q_network, target_q_network)',
   )
   optimizer = adam(learning_rate)
-  agent_class, more = double_dqn.EpsilonDqnAgent, {}
+  agent_class: type[dqn_agent.DqnAgent] = double_dqn.EpsilonDqnAgent
+  more: dict[str, float] = {}
   if optimism:
     agent_class = double_dqn.OptimisticDqnAgent
     more = dict(optimism=optimism, optimism_exponent=optimism_exponent)
@@ -143,6 +148,7 @@ def create_dqn_agent(
       **networks._asdict(),
       optimizer=optimizer,
       epsilon_greedy=collect_epsilon,
+      eval_epsilon=eval_epsilon,
       target_update_tau=target_update_tau,
       target_update_period=target_update_period_train_steps,
       gamma=discount_factor,
@@ -155,6 +161,7 @@ def create_dqn_agent(
 
 
 _RANGES = dict(
+    eval_epsilon=ranges.WITHIN_0_AND_1,
     discount_factor=ranges.WITHIN_0_AND_1,
     bonus_discount_factor=ranges.WITHIN_0_AND_1.or_none(),
     target_update_tau=ranges.SHARE,

@@ -71,8 +71,9 @@ class Experiment:
       the first update; of two levels, goals are uniformly random, too. A run
       that has not so many steps takes a tenth of it, and says so.
     num_eval_episodes: Episodes an evaluation, on seeds that stay; greedy ones
-      unless `RNDPPOAgent.greedy_eval` is False or `R2D3Agent.eval_epsilon` is
-      above 0. Levels below others act as in training.
+      unless `RNDPPOAgent.greedy_eval` is False, or `R2D3Agent.eval_epsilon` or
+      `create_dqn_agent.eval_epsilon` is above 0. Levels below others act as in
+      training.
     eval_interval_env_steps: Environment steps between evaluations.
     checkpoint_interval_iterations: Iterations between checkpoints; a kill
       loses at most that many.

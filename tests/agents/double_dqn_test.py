@@ -138,6 +138,25 @@ def test_it_collects_by_q_and_optimism_and_is_evaluated_by_q_alone():
   )
 
 
+@pytest.mark.parametrize('optimism', [0.0, _C])
+@pytest.mark.parametrize('epsilon', [0.0, 0.3])
+def test_eval_epsilon_is_that_of_the_evaluated_policy(optimism, epsilon):
+  agent = _create(optimism=optimism, eval_epsilon=epsilon)
+  if optimism:
+    _collected(agent)
+  observation = _observations(np.random.default_rng(1), [30])
+  best = _q(agent._q_network, observation).argmax(axis=1)
+  steps = ts.restart(tf.nest.map_structure(tf.constant, observation), 30)
+  # Around it, too, whose greedy_eval is for policies without an epsilon.
+  for evaluated in agent.policy, agents.CuriousAgent(agent).policy:
+    distribution = evaluated.distribution(steps).action
+    np.testing.assert_allclose(
+        np.transpose([distribution.prob(np.full(30, a)) for a in range(3)]),
+        epsilon / 3 + (1 - epsilon) * (np.arange(3) == best[:, np.newaxis]),
+        atol=1e-6,
+    )
+
+
 def test_an_observation_that_is_not_finite_is_not_counted():
   agent = _create()
   observation = _observations(np.random.default_rng(0), [2])
