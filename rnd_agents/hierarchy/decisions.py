@@ -3,9 +3,10 @@
 """Rollouts of a level that decides only at some of the steps.
 
 Between two decisions lie as many steps as a goal took. A row of the upper level
-has the sum of gamma^k r_k over them and a discount of gamma^(n-1) d_1 ... d_n,
-so that an agent with the discount factor gamma learns from a semi-Markov
-decision process (Sutton, Precup and Singh, 1999, section 3.2).
+has the sum of gamma^k d_1 ... d_k r_k over them, which ends with a lost life,
+and a discount of gamma^(n-1) d_1 ... d_n, so that an agent with the discount
+factor gamma learns from a semi-Markov decision process (Sutton, Precup and
+Singh, 1999, section 3.2).
 """
 
 from typing import NamedTuple
@@ -32,9 +33,9 @@ class _Sums(NamedTuple):
   """Sums over the steps of a decision so far, floats [B] or [B, M].
 
   Attributes:
-    reward: sum of gamma^k r_k.
+    reward: sum of gamma^k d_1 ... d_k r_k.
     discount: gamma^(n-1) d_1 ... d_n.
-    weight: gamma^n.
+    weight: gamma^n d_1 ... d_n.
   """
 
   reward: tf.Tensor
@@ -141,10 +142,10 @@ class Decisions(tf.Module):
     is_kept = after(was_open, is_decision | is_last)
     # The transition from the last row is not known yet.
     reward, discount = experience.reward[:, :-1], experience.discount[:, :-1]
-    gamma = tf.fill(tf.shape(reward), self._discount_factor)
+    weight = self._discount_factor * discount
     return rows, self._sums(
         tf.nest.map_structure(
-            after, opened_sums, _Sums(reward, discount, gamma)
+            after, opened_sums, _Sums(reward, discount, weight)
         ),
         is_kept,
     ), is_kept

@@ -24,7 +24,10 @@ _SPEC = trajectory.Trajectory(
 
 
 def _stream(rng, num_rows, goal_lengths):
-  """Rows of an environment: episodes of random lengths, ends and goals."""
+  """Rows of an environment: episodes of random lengths, ends and goals.
+
+  In some of their steps a life is lost.
+  """
   step_type, discount, is_decision, age, limit = [], [], [], 0, 0
   while len(step_type) < num_rows:
     length = rng.integers(1, 9)
@@ -38,7 +41,10 @@ def _stream(rng, num_rows, goal_lengths):
       step_type.append(int(kind))
       is_decision.append(chooses)
       is_end = step == length - 1 and terminates
-      discount.append(0.0 if is_end else 1.0)
+      loses_life = kind != _LAST and rng.random() < 0.2
+      discount.append(
+          0.0 if is_end else rng.choice([0.0, 0.5]) if loses_life else 1.0
+      )
   rows = dict(
       step_type=np.array(step_type, np.int32),
       discount=np.array(discount, np.float32),
@@ -66,7 +72,7 @@ def _slow(rows, start, stop):
     until = min([k for k in kept if k > t] + [stop])
     total, discount = 0.0, 1.0
     for k in range(t, until):
-      total += _GAMMA ** (k - t) * float(rows['reward'][k])
+      total += _GAMMA ** (k - t) * discount * float(rows['reward'][k])
       discount *= float(rows['discount'][k])
     found.append((t, total, _GAMMA ** max(until - t - 1, 0) * discount))
   return found

@@ -187,7 +187,7 @@ def _lower(rows):
 
 def _upper(rows):
   """(complete decisions and ends, steps of each and of the open one)."""
-  found, lengths = [], []
+  found, lengths, weights = [], [], []
   for row in rows:
     info = row.policy_info
     if info['is_decision'] or row.step_type == _LAST:
@@ -200,12 +200,14 @@ def _upper(rows):
           )
       )
       lengths.append(0)
-    factor = _GAMMA ** lengths[-1]
+      weights.append(1.0)
     found[-1] = found[-1].replace(
-        reward=found[-1].reward + factor * row.reward,
-        discount=found[-1].discount * (_GAMMA if factor < 1 else 1)
+        reward=found[-1].reward + weights[-1] * row.reward,
+        discount=found[-1].discount * (_GAMMA if lengths[-1] else 1)
         * row.discount,
     )
+    # Ends where the level above has reached its goal.
+    weights[-1] *= _GAMMA * row.discount
     lengths[-1] += 1
   return [
       row.replace(next_step_type=following.step_type)
