@@ -274,6 +274,8 @@ class _Level:
     # Rollouts since the last update, and their environment steps.
     self._parts: list[trajectory_lib.Trajectory] = []
     self._num_env_steps = 0
+    # Whether the newest row of each environment is LAST, [B]; None before it.
+    self.has_ended: np.ndarray | None = None
 
   def warm_up(self, trajectory: trajectory_lib.Trajectory) -> None:
     """Passes a rollout of random steps to the learner."""
@@ -296,7 +298,31 @@ class _Level:
   def _viewed(
       self, trajectory: trajectory_lib.Trajectory
   ) -> tuple[trajectory_lib.Trajectory, np.ndarray]:
-    return local.as_numpy(self._view(trajectory))
+    rows, is_complete = local.as_numpy(self._view(trajectory))
+    is_last = rows.step_type == ts.StepType.LAST
+    return rows, self._without_waiting(is_last, is_complete)
+
+  def _without_waiting(
+      self, is_last: np.ndarray, is_complete: np.ndarray
+  ) -> np.ndarray:
+    """Leaves out further LAST rows of agents that wait for their game's end.
+
+    Args:
+      is_last: Booleans [B, N].
+      is_complete: Booleans [B, N]: which are rows.
+
+    Returns:
+      Booleans [B, N].
+    """
+    has_ended = self.has_ended
+    if has_ended is None:
+      has_ended = np.zeros(len(is_last), np.bool_)
+    is_new = is_complete.copy()
+    for t in range(is_last.shape[1]):
+      is_new[:, t] &= ~(is_last[:, t] & has_ended)
+      has_ended = np.where(is_complete[:, t], is_last[:, t], has_ended)
+    self.has_ended = has_ended
+    return is_new
 
 
 def _joined(
@@ -396,11 +422,18 @@ class TwoLevelLearner(loops.Learner):
     }
 
   def get_state(self) -> dict[str, Any]:
-    return {name: each.get_state() for name, each in self._learners.items()}
+    return {
+        **{name: each.get_state() for name, each in self._learners.items()},
+        'has_ended': {
+            name: each.has_ended for name, each in self._levels.items()
+        },
+    }
 
   def set_state(self, state: Any, continues_episodes: bool) -> None:
     for name, each in self._learners.items():
       each.set_state(state[name], continues_episodes)
+    for name, has_ended in state.get('has_ended', {}).items():
+      self._levels[name].has_ended = has_ended
 
   def close(self) -> None:
     for each in self._learners.values():

@@ -4,6 +4,7 @@
 
 import dataclasses
 import shutil
+from unittest import mock
 
 import gin
 import numpy as np
@@ -11,11 +12,13 @@ import pytest
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory
 
 from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents.collecting import collector
 from rnd_agents.replay import episode_cutter
+from rnd_agents.replay import sequences
 from rnd_agents.training import two_level
 from tests import tiny_runs
 
@@ -336,6 +339,53 @@ def test_a_run_goes_on_in_the_middle_of_goals(three, tmp_path):
   _, variables = tiny_runs.checkpoint(whole)
   assert any('hindsight' in name for name in variables)
   assert len(rows) >= 6
+
+
+@pytest.mark.parametrize('length', [1, 2, 9])
+def test_an_agent_that_waits_for_the_end_of_its_game_ends_once(length):
+  step_type = np.array(
+      [[0, 1, 1, 1, 1, 1, 2, 0, 1, 2], [0, 1, 2, 2, 2, 2, 2, 0, 1, 2]], np.int32
+  )
+  shape = step_type.shape
+  ones, number = np.ones(shape, np.float32), np.arange(shape[1])
+  rows = trajectory.Trajectory(
+      step_type=step_type,
+      observation=np.broadcast_to(number, shape),
+      action=np.zeros(shape, np.int64),
+      policy_info=(),
+      next_step_type=np.roll(step_type, -1, axis=1),
+      reward=ones,
+      discount=ones,
+  )
+  added = []
+  cutter = episode_cutter.EpisodeCutter(
+      sequences.SequenceSettings(2), lambda found: added.append(found)
+  )
+  learner = mock.Mock()
+  learner.add = lambda rows, is_new: cutter(rows, (), is_new)
+
+  def view(rows):
+    # As of `lower_experience`: the last row comes again.
+    is_last_column = tf.range(length + 1) == length
+    return rows, tf.repeat(~is_last_column[tf.newaxis], 2, axis=0)
+
+  level = two_level._Level(learner, view, length)
+  for start in range(0, shape[1] - length, length):
+    if start == 4:  # A checkpoint while an agent waits.
+      has_ended = level.has_ended
+      np.testing.assert_array_equal(has_ended, [False, True])
+      level = two_level._Level(learner, view, length)
+      level.has_ended = has_ended
+    level.add(
+        tf.nest.map_structure(
+            lambda x, first=start: x[:, first : first + length + 1], rows
+        )
+    )
+    level.train(2 * length)
+  first_frames = [
+      first for each in added for first in each.trajectory.observation[:, 0]
+  ]
+  assert sorted(first_frames) == [0, 0, 2, 4]
 
 
 def test_each_level_has_its_own_period(off_on, three):
