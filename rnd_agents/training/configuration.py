@@ -58,6 +58,8 @@ _OF_EXECUTION = frozenset({
 _SAFE = _OF_EXECUTION | {
     'train_eval.num_eval_episodes',
     'train_eval.eval_interval_env_steps',
+    'R2D3Agent.eval_epsilon',
+    'create_dqn_agent.eval_epsilon',
     'OnPolicyTraining.num_devices',
     'create_rnd_ppo_agent.learning_rate',
     'create_rnd_ppo_agent.rnd_learning_rate',

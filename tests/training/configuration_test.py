@@ -92,6 +92,8 @@ def test_what_the_past_of_a_run_depends_on_stays(name):
         ('train/rnd_agents.load_environment.step_timeout_s', False),
         ('train_eval.num_eval_episodes', True),
         ('train_eval.eval_interval_env_steps', True),
+        ('create_dqn_agent.eval_epsilon', True),
+        ('upper/R2D3Agent.eval_epsilon', True),
         ('eval/load_environment.env_kwargs', True),
         ('eval/MyWrapper.size', True),
         ('OnPolicyTraining.num_devices', True),
