@@ -142,11 +142,10 @@ def read_results(run_dir: str, policy: str) -> dict[str, Score]:
   if not run_files.has_metric(run_dir, run_files.EVAL, 'return_mean'):
     raise errors.InvalidValue(f'{run_dir} has no evaluation yet.')
   env_steps = [_evaluation_of(folder, policy) for folder in folders]
+  rows = [run_files.read_rows(folder) for folder in folders]
   results = {}
   for metric in _METRICS:
-    curves = [
-        run_files.series(run_files.read_rows(folder), run_files.EVAL, metric)
-        for folder in folders]
+    curves = [run_files.series(each, run_files.EVAL, metric) for each in rows]
     if not any(values.size for _, values in curves):
       continue
     # Success rates may begin with the first success; before it they are 0.

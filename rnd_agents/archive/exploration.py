@@ -27,6 +27,7 @@ from rnd_agents.archive import shortening
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
+from rnd_agents.environments import parallel_agents
 from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import demonstration_recorder
@@ -325,39 +326,38 @@ def _load(
     environment = loaders.load_environment(
         num_environments=num_environments, seed=None, first_place=first_place
     )
-  if action_masks.split_mask(environment.observation_spec())[1] is not None:
+  reason = _refusal(environment)
+  if reason is not None:
     environment.close()
-    raise errors.SetupError(
-        'Archive exploration takes no action masks: leave out'
-        ' load_environment.action_mask_key.'
-    )
-  if environment.reward_spec().shape:
-    environment.close()
-    raise errors.SetupError(
-        'Archive exploration takes one reward a step, and'
-        ' load_environment.reward_fn returns'
-        f' {environment.reward_spec().shape[0]}: leave it out.'
-    )
-  if _num_agents() is not None:
-    environment.close()
-    raise errors.SetupError(
-        'Archive exploration puts back single environments, and a game of'
-        ' several agents is none: leave out load_environment.num_agents.'
-    )
-  if not isinstance(environment.gymnasium_vector_env, vector.SyncVectorEnv):
-    environment.close()
-    raise errors.SetupError(
-        'Archive exploration puts back single environments of this process:'
-        " set train/load_environment.vectorization = 'sync'."
-    )
+    raise errors.SetupError(f'Archive exploration {reason}')
   return environment
 
 
-def _num_agents() -> int | None:
-  """Returns the bound `num_agents` of training's environments, or None."""
-  with gin.config_scope('train'):
-    bound = gin.get_bindings(loaders.load_environment)
-  return bound.get('num_agents')
+def _refusal(
+    environment: vector_environment.VectorPyEnvironment,
+) -> str | None:
+  """Returns why environments cannot be explored, and what to do, or None."""
+  envs = environment.gymnasium_vector_env
+  if action_masks.split_mask(environment.observation_spec())[1] is not None:
+    return (
+        'takes no action masks: leave out load_environment.action_mask_key.'
+    )
+  if environment.reward_spec().shape:
+    return (
+        'takes one reward a step, and load_environment.reward_fn returns'
+        f' {environment.reward_spec().shape[0]}: leave it out.'
+    )
+  if isinstance(envs, parallel_agents.AgentsVectorEnv):
+    return (
+        'puts back single environments, and a game of several agents is none:'
+        ' leave out load_environment.num_agents.'
+    )
+  if not isinstance(envs, vector.SyncVectorEnv):
+    return (
+        'puts back single environments of this process: set'
+        " train/load_environment.vectorization = 'sync'."
+    )
+  return None
 
 
 def _build_explorer(
