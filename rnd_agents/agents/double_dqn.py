@@ -48,7 +48,7 @@ class EpsilonDqnAgent(dqn_agent.DdqnAgent):
       action_spec: types.NestedTensorSpec,
       *args: Any,
   ) -> tuple[tf_policy.TFPolicy, tf_policy.TFPolicy]:
-    policy, _ = super()._setup_policy(time_step_spec, action_spec, *args)
+    greedy, _ = super()._setup_policy(time_step_spec, action_spec, *args)
 
     def epsilon_greedy(
         q_network: network.Network, epsilon: types.Float
@@ -57,11 +57,18 @@ class EpsilonDqnAgent(dqn_agent.DdqnAgent):
           time_step_spec, action_spec, q_network, epsilon
       )
 
+    self._eval_policy = greedy
     if self._eval_epsilon:
-      policy = epsilon_greedy(self._q_network, self._eval_epsilon)
-    return policy, epsilon_greedy(
+      self._eval_policy = epsilon_greedy(self._q_network, self._eval_epsilon)
+    # `DdqnAgent` takes the actions of its targets from the first one.
+    return greedy, epsilon_greedy(
         self._acting_network(), self._epsilon_greedy
     )
+
+  @property
+  def policy(self) -> tf_policy.TFPolicy:
+    """The policy that is evaluated and saved."""
+    return self._eval_policy
 
   def _acting_network(self) -> network.Network:
     """Returns the network by which the collect policy acts."""

@@ -157,6 +157,27 @@ def test_eval_epsilon_is_that_of_the_evaluated_policy(optimism, epsilon):
     )
 
 
+@pytest.mark.parametrize('epsilon', [0.0, 0.3, 1.0])
+def test_targets_have_the_best_action_whatever_epsilon_evaluations_have(
+    epsilon
+):
+  agent = _create(optimism=0.0, eval_epsilon=epsilon)
+  _shuffle(agent._q_network, 1)
+  _shuffle(agent._target_q_network, 2)
+  observation = _observations(np.random.default_rng(1), [30])
+  steps = ts.transition(
+      tf.nest.map_structure(tf.constant, observation), tf.zeros([30])
+  )
+  best = _q(agent._q_network, observation).argmax(axis=1)
+  of_targets = _q(agent._target_q_network, observation)
+  assert (of_targets.argmax(axis=1) != best).any()
+  np.testing.assert_allclose(
+      agent._compute_next_q_values(steps, ()),
+      of_targets[np.arange(30), best],
+      rtol=1e-5,
+  )
+
+
 def test_an_observation_that_is_not_finite_is_not_counted():
   agent = _create()
   observation = _observations(np.random.default_rng(0), [2])
