@@ -255,6 +255,11 @@ def own_configurable(binding: Binding) -> Any:
 
 def parameters_of(function: Any) -> dict[str, inspect.Parameter]:
   """Returns the parameters by name; none of what is not written in Python."""
+  # Gin gives a class of another package a metaclass, whose signature is that of
+  # any call.
+  is_class = isinstance(function, type)
+  if is_class and type(function).__call__ != type.__call__:
+    function = functools.partial(function.__init__, None)  # Without `self`.
   try:
     return dict(inspect.signature(function, eval_str=True).parameters)
   except NameError:  # An annotation that only type checkers can read.
@@ -275,13 +280,14 @@ def check_types() -> None:
     function = own_configurable(binding)
     if function is None:
       continue
+    parameter = parameters_of(function).get(binding.parameter)
+    annotation = Any if not parameter else gin_values.annotation_of(parameter)
+    takes_functions = not parameter or gin_values.takes_functions(annotation)
     for leaf in gin_values.flatten(binding.value):
       if isinstance(leaf, gin_values.Reference) and leaf.is_called:
-        _check_call(binding, leaf, found)
-    parameter = parameters_of(function).get(binding.parameter)
+        _check_call(binding, leaf, found, takes_functions)
     if parameter is None:  # One of **kwargs.
       continue
-    annotation = gin_values.annotation_of(parameter)
     if not gin_values.fits(binding.value, annotation):
       raise errors.GinError(
           f'{binding.name} must be {gin_values.describe(annotation)}, not'
@@ -339,15 +345,21 @@ def _check_function(
 
 
 def _check_call(
-    binding: Binding, reference: gin_values.Reference, found: Sequence[Binding]
+    binding: Binding,
+    reference: gin_values.Reference,
+    found: Sequence[Binding],
+    takes_functions: bool,
 ) -> None:
   """Refuses a call without all of its required arguments."""
   missing = _missing(reference, found)
   if missing:
+    advice = 'Bind'
+    if takes_functions:
+      name = reference.name
+      advice = f'Write @{name} for a function that is called later, or bind'
     raise errors.GinError(
         f'{binding.name} calls {reference} without its'
-        f' {" and ".join(missing)}. Write @{reference.name} for a function that'
-        f' is called later, or bind {reference.name}.{missing[0]}.'
+        f' {" and ".join(missing)}. {advice} {reference.name}.{missing[0]}.'
     )
 
 

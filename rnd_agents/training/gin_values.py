@@ -62,6 +62,10 @@ class Reference:
     return f'@{self.name}{"()" if self.is_called else ""}'
 
 
+class CalledReference(Reference):
+  """Annotates what `@name()` returns, whatever that is."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Macro:
   """A macro, `%name`."""
@@ -156,8 +160,9 @@ def annotation_of(parameter: inspect.Parameter) -> Any:
       return Any
   found = typing.get_args(annotation)
   if typing.get_origin(annotation) in _UNIONS and tf.Tensor in found:
-    # TF-Agents' types of numbers have texts and booleans among them, too.
-    annotation = float | Reference
+    # TF-Agents' types of numbers have texts and booleans among them, too. A
+    # schedule is what a function returns, not the function.
+    annotation = float | CalledReference
     for each in found:
       if each not in _NUMBERS:
         annotation = annotation | each
@@ -226,8 +231,8 @@ def _reference_fits(
     reference: Reference, kind: type, arguments: Sequence[Any]
 ) -> bool:
   """Returns whether the value of a reference can be of a type."""
-  if kind is Reference:
-    return True
+  if kind in (Reference, CalledReference):
+    return reference.is_called or kind is Reference
   found = gin.get_configurable(reference.selector)
   is_class = isinstance(found, type)
   if reference.is_called:  # Nobody knows what a function returns.
@@ -274,7 +279,8 @@ def describe(annotation: Any) -> str:
   arguments = typing.get_args(annotation)
   kind = typing.get_origin(annotation) or annotation
   if kind in _UNIONS:
-    words = (describe(each) for each in arguments if each is not Reference)
+    references = Reference, CalledReference
+    words = (describe(each) for each in arguments if each not in references)
     return ' or '.join(dict.fromkeys(words))
   if kind is typing.Literal:
     return ' or '.join(map(repr, arguments))
@@ -294,11 +300,11 @@ def describe(annotation: Any) -> str:
   return _WORDS.get(kind) or f'a {kind.__name__}'
 
 
-def _takes_functions(annotation: Any) -> bool:
+def takes_functions(annotation: Any) -> bool:
   """Returns whether functions are among the values of an annotation."""
   kind = typing.get_origin(annotation) or annotation
   if kind in _UNIONS or kind in _SEQUENCES:
-    return any(map(_takes_functions, typing.get_args(annotation)))
+    return any(map(takes_functions, typing.get_args(annotation)))
   return kind is collections.abc.Callable
 
 
@@ -310,7 +316,7 @@ def hint(value: Any, annotation: Any) -> str:
   elif isinstance(value, Reference):
     called = Reference(value.name, True)
     instead = [[value], [called], called]
-    if _takes_functions(annotation):  # It returns something else.
+    if takes_functions(annotation):  # It returns something else.
       instead = [[value]]
   elif isinstance(value, str):
     instead = [Reference(value, False)]

@@ -4,6 +4,7 @@
 
 import collections.abc
 from collections.abc import Callable, Sequence
+import re
 import typing
 from typing import Any, Literal, Optional, Union
 
@@ -33,6 +34,7 @@ _WRONG = {
     collections.abc.Sequence: ('1', "'1'", '{}', '@LSTMCore()'),
     collections.abc.Callable: ('1', "'1'", 'True', '{}', '()'),
     gin_values.Reference: ('1', "'1'", 'True', '(1,)', '{}'),
+    gin_values.CalledReference: ('1', "'1'", 'True', '{}', '@ladder_epsilon'),
 }
 # Those that no object of another class is.
 _NO_OBJECTS = ('1', "'1'", 'True', '{}')
@@ -105,6 +107,36 @@ def test_defaults_fit_their_annotations():
 )
 def test_right_values(binding):
   gin_files.parse([], [binding])
+
+
+@pytest.mark.parametrize(
+    ('binding', 'words'),
+    [
+        (
+            'create_rnd_ppo_agent.learning_rate = @PolynomialDecay',
+            r'{} must be a number .* Write @PolynomialDecay\(\)\.',
+        ),
+        (
+            'create_rnd_ppo_agent.learning_rate = @PolynomialDecay()',
+            r'{} calls @PolynomialDecay\(\) without its initial_learning_rate'
+            ' and decay_steps. Bind PolynomialDecay.initial_learning_rate.',
+        ),
+        (
+            'create_rnd_ppo_agent.learning_rate = @PolynomialDecay()\n'
+            'PolynomialDecay.initial_learning_rate = 1e-3',
+            r'{} calls @PolynomialDecay\(\) without its decay_steps. Bind',
+        ),
+        (
+            'CuriousAgent.bonus_weight = @PolynomialDecay',
+            '{} calls @PolynomialDecay with 1 of its 2 required arguments',
+        ),
+        ('RNDPPOAgent.discount_factor = @linear_epsilon', '{} must be a numb'),
+    ],
+)
+def test_schedules_that_are_not_made_are_refused(binding, words):
+  words = words.format(re.escape(binding.partition(' ')[0]))
+  with pytest.raises(errors.GinError, match=words):
+    gin_files.parse([], [binding])
 
 
 @pytest.mark.parametrize(
