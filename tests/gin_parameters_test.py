@@ -207,11 +207,14 @@ def test_arguments_of_the_parent_without_an_effect_are_refused(name):
 
 
 def test_arguments_of_the_parent_arrive():
-  names = [f'RNDPPOAgent.{x}'
-           for x in ('greedy_eval', 'lambda_value', 'check_numerics')]
-  _rnd_ppo(*(f'{name} = 0.5' for name in names))()
-  for name in names:
-    assert f'{name} = 0.5' in gin.operative_config_str()
+  bindings = [
+      'RNDPPOAgent.greedy_eval = False',
+      'RNDPPOAgent.lambda_value = 0.5',
+      'RNDPPOAgent.check_numerics = True',
+  ]
+  _rnd_ppo(*bindings)()
+  for binding in bindings:
+    assert binding in gin.operative_config_str()
 
 
 def test_a_function_arrives():

@@ -173,6 +173,7 @@ def checked(
       arguments['time_step_spec'].observation,
   )
   ranges.check(_RANGES, arguments)
+  _check_flags(arguments, signature)
   _check_normalizers(arguments)
   _check_advantages(arguments, others)
   _check_kl_penalty(arguments)
@@ -255,6 +256,19 @@ def _check_names(others: Mapping[str, Any], own: Mapping[str, Any]) -> None:
         + (foreign_names.advice(name) or meant)
         + ' It takes its own arguments and those of TF-Agents\' PPOAgent.'
     )
+
+
+def _check_flags(
+    arguments: Mapping[str, Any], signature: inspect.Signature
+) -> None:
+  """Refuses what Python would take for True, such as the text 'False'."""
+  of_parent = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
+  for name, parameter in {**of_parent, **signature.parameters}.items():
+    value = arguments.get(name)
+    if isinstance(parameter.default, bool) and value not in (None, 0, 1):
+      raise errors.InvalidType(
+          f'RNDPPOAgent.{name} must be True or False, got {value!r}.'
+      )
 
 
 def _check_advantages(

@@ -148,6 +148,11 @@ def test_value_is_refused(settings, match):
             {'intrinsic_advantage_coefficient': '1'},
             'intrinsic_advantage_coefficient .*number',
         ),
+        # Python takes these texts for True.
+        *(
+            ({name: 'False'}, f"{name} must be True or False, got 'False'")
+            for name in ('greedy_eval', 'use_gae', 'normalize_rewards')
+        ),
         # What is 0, or None, decides which graph is built.
         *(
             ({name: tf.Variable(0.1)}, f'{name} .*number')

@@ -147,6 +147,7 @@ _TABLE = {
     errors.InvalidType: {
         'train_eval.training = @TwoLevelTraining()': 'upper must be .*not None',
         'RNDPPOAgent.num_epoch = 1': 'num_epoch.* mean num_epochs',
+        "RNDPPOAgent.greedy_eval = 'False'": "{} .*True or False, got 'False'",
     },
     errors.RunError: {
         'create_networks.fc_layer_params = (1000000000000,)': '{} .*000.*lower',
