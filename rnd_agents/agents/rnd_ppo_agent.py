@@ -671,7 +671,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         )
       zeros = dict.fromkeys(self._loss_info_type._fields, tf.constant(0.0))
       info = self._loss_info_type(**{**zeros, **statistics, **means})
-      self._summarize(info)
+      self._summarize({**means, **statistics})
       return tf_agent.LossInfo(loss, info)
 
   # ---------------------------------------------------------------------------
@@ -1267,12 +1267,19 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         loss += coefficient * tf.add_n(squares)
     return loss
 
-  def _summarize(self, info: Any) -> None:
+  def _summarize(self, scalars: dict[str, tf.Tensor]) -> None:
     """Writes the scalars of one `train`, and histograms of variables."""
     step = self.train_step_counter
-    for name, value in info._asdict().items():
+    for name, value in scalars.items():
       scope = 'Losses' if name.endswith('_loss') else 'RNDPPO'
-      tf.summary.scalar(f'{scope}/{name}', value, step=step)
+      is_recorded = tf.summary.should_record_summaries()
+      if name.endswith('_episode_return_mean'):
+        # Where no episode ended it is 0, which no episode had.
+        is_recorded = tf.logical_and(
+            is_recorded, scalars['num_ended_episodes'] > 0
+        )
+      with tf.summary.record_if(is_recorded):
+        tf.summary.scalar(f'{scope}/{name}', value, step=step)
     tf.summary.scalar(
         'LearningRate/learning_rate',
         optimizers.learning_rate(self._optimizer),

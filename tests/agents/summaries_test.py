@@ -65,3 +65,44 @@ def test_scalars_of_every_update_at_the_step_after_it(tmp_path):
   np.testing.assert_allclose(rates, [(6, 3e-3), (12, 3e-3)], rtol=1e-6)
   assert not scalars
   assert len(histograms) == 8 + 4
+
+
+def _written(folder, agent, *experiences):
+  """(step, value) of every scalar of updates, by name."""
+  writer = tf.summary.create_file_writer(str(folder))
+  train = common.function(agent.train)
+  with writer.as_default(), tf.summary.record_if(True):
+    for experience in experiences:
+      train(experience)
+  writer.close()
+  scalars, _ = _read(folder)
+  return {tag.partition('/')[2]: found for tag, found in scalars.items()}
+
+
+def test_episodes_have_a_bonus_only_where_one_ended(tmp_path):
+  agent = agent_test_utils.build_agent()
+  running, ending = (
+      agent_test_utils.rollout(agent, rows)
+      for rows in (['FMMMMMMMM'] * 4, ['FMMTFMMMM'] * 4)
+  )
+  scalars = _written(tmp_path, agent, running, ending)
+  (_, none), (step, some) = scalars['num_ended_episodes']
+  assert (none, some) == (0.0, 4.0)
+  # A 0 would be the sum of an episode in which nothing was new.
+  ((at, value),) = scalars['intrinsic_episode_return_mean']
+  assert at == step and value > 0.0
+  assert len(scalars['intrinsic_reward_mean']) == 2
+
+
+def test_a_part_of_a_rollout_leaves_no_statistics_of_it(tmp_path):
+  agent = agent_test_utils.build_agent(
+      compute_value_and_advantage_in_train=False,
+      update_normalizers_in_train=False,
+      num_epochs=1,
+  )
+  rows = agent.preprocess_sequence(agent_test_utils.rollout(agent))
+  scalars = _written(tmp_path, agent, rows)
+  assert 'rnd_loss' in scalars and 'update_size' in scalars
+  # They were not computed: a mean bonus of 0 would be a fault.
+  unknown = ['bonus_mean', 'extrinsic_return_mean', 'num_ended_episodes']
+  assert not scalars.keys() & unknown
