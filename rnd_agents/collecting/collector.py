@@ -65,6 +65,8 @@ class Rollout(NamedTuple):
     episodes: the episodes that ended.
     environment_time_s: seconds in the steps of the environments.
     policy_time_s: seconds of the driver apart from that.
+    has_new_episodes: booleans [B]: environments whose episodes in progress were
+      lost: their first row is new, and begins an episode; None for none.
   """
 
   trajectory: trajectory_lib.Trajectory
@@ -72,6 +74,7 @@ class Rollout(NamedTuple):
   episodes: Sequence[episode_log.Episode]
   environment_time_s: float = 0.0
   policy_time_s: float = 0.0
+  has_new_episodes: np.ndarray | None = None
 
   @property
   def is_new(self) -> np.ndarray:
@@ -79,6 +82,8 @@ class Rollout(NamedTuple):
     is_last = self.trajectory.step_type == ts.StepType.LAST
     is_new = np.ones(is_last.shape, bool)
     is_new[:, : self.num_old_rows] = False
+    if self.has_new_episodes is not None:
+      is_new[self.has_new_episodes, 0] = True
     is_new[:, 1:] &= ~(is_last[:, 1:] & is_last[:, :-1])
     return is_new
 
@@ -315,7 +320,16 @@ class Shards:
         episodes,
         sum(rollout.environment_time_s for rollout in rollouts),
         sum(rollout.policy_time_s for rollout in rollouts),
+        self._has_new_episodes(rollouts),
     )
+
+  def _has_new_episodes(self, rollouts: Sequence[Rollout]) -> np.ndarray | None:
+    """Returns `Rollout.has_new_episodes` of all shards."""
+    has_new_episodes = np.zeros([self.num_environments], np.bool_)
+    for rollout, part in zip(rollouts, self._slices):
+      if rollout.has_new_episodes is not None:
+        has_new_episodes[part] = rollout.has_new_episodes
+    return has_new_episodes if has_new_episodes.any() else None
 
   def report(self) -> list[dict[str, float]]:
     """Returns facts of each worker since the last report, by name."""

@@ -139,8 +139,14 @@ class Learner(abc.ABC):
     """Receives random steps before the first update; arguments as `add`."""
     self.add(trajectory, is_new)
 
-  def begin_episodes(self) -> None:  # noqa: B027
-    """Called when all environments have ended their episodes early."""
+  def begin_episodes(  # noqa: B027
+      self, environments: np.ndarray | slice = slice(None)
+  ) -> None:
+    """Called when environments have ended their episodes early.
+
+    Args:
+      environments: Booleans [B]: which ones; all by default.
+    """
 
   @abc.abstractmethod
   def add(
@@ -327,6 +333,8 @@ class Loop:
       variables_of = self._values()
     rollout = self._shards.collect(variables_of, num_steps, is_uniform)
     self._counters.add(env_steps=rollout.num_env_steps)
+    if rollout.has_new_episodes is not None:
+      self._learner.begin_episodes(rollout.has_new_episodes)
     return rollout
 
   def _values(self) -> Callable[[slice], collector.Variables]:

@@ -382,9 +382,11 @@ class TwoLevelLearner(loops.Learner):
       with gin.config_scope(name):
         each.explore(env_steps)
 
-  def begin_episodes(self) -> None:
+  def begin_episodes(
+      self, environments: np.ndarray | slice = slice(None)
+  ) -> None:
     for each in self._learners.values():
-      each.begin_episodes()
+      each.begin_episodes(environments)
 
   def warm_up(
       self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray

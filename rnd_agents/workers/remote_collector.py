@@ -101,6 +101,9 @@ class RemoteCollector(collector.Collector):
     rollout = self._checked(
         self._call('collect', self._variables, num_steps, is_uniform)
     )
+    if has_old_row and not rollout.num_old_rows:
+      has_new_episodes = np.ones([self._num_environments], np.bool_)
+      rollout = rollout._replace(has_new_episodes=has_new_episodes)
     # The first row of new episodes of a worker counts as the one that was lost.
     return rollout._replace(num_old_rows=int(has_old_row))
 

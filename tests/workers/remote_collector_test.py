@@ -4,6 +4,7 @@
 
 import pickle
 
+import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -14,9 +15,12 @@ from rnd_agents import errors
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.environments import failures
+from rnd_agents.environments import vector_environment
+from rnd_agents.replay import prioritized_replay
 from rnd_agents.training import callbacks
 from rnd_agents.workers import remote_collector
 from rnd_agents.workers import shard_worker
+from tests import environments_for_tests
 from tests import tiny_runs
 from tests.workers import workers_here
 
@@ -104,6 +108,52 @@ def test_lost_workers_change_no_number(
   )
   assert there == here
   assert here.count(b'\ntrain,') >= 4
+
+
+gin.external_configurable(
+    environments_for_tests.Steps, module='remote_collector_test'
+)
+
+
+def test_no_sequence_joins_lost_episodes_with_those_that_follow(
+    tmp_path, monkeypatch
+):
+  """Of an environment that another worker cannot put back."""
+  sequences = []
+
+  def add(replay, new, **kwargs):
+    sequences.append(new.trajectory)
+    added(replay, new, **kwargs)
+
+  def get_state(environment):
+    raise NotImplementedError('A simulator somewhere else.')
+
+  added = prioritized_replay.PrioritizedReplay.add
+  monkeypatch.setattr(prioritized_replay.PrioritizedReplay, 'add', add)
+  monkeypatch.setattr(
+      vector_environment.VectorPyEnvironment, 'get_state', get_state
+  )
+  # Amid an episode of eight rows, after 6, and after the last one of another.
+  losses = dict.fromkeys([(1, 2), (1, 5)], 'before the call')
+  tiny_runs.train(
+      tmp_path,
+      130,
+      'load_environment.env = @Steps',
+      'train_eval.num_shards = 2',
+      'ReplayTraining.unroll_length = 3',
+      'ReplayTraining.window_period = 1',
+      'ReplayTraining.collect_length = 5',
+      'create_curious_agent.agent_fn = @create_dqn_agent',
+      'create_q_networks.fc_layer_params = (4,)',
+      'create_q_networks.head_units = None',
+      settings=tiny_runs.OFF_POLICY_SETTINGS,
+      make_shards=_remote(losses),
+  )
+  rows = tf.nest.map_structure(lambda *x: np.concatenate(x), *sequences)
+  steps = rows.observation[..., 0]
+  follows = (rows.step_type != ts.StepType.LAST)[:, :-1]
+  assert np.all(np.diff(steps)[follows] == 1)
+  assert np.sum(follows) > 100
 
 
 class _StopAfter(callbacks.Callback):
