@@ -281,6 +281,14 @@ class _Level:
     """Passes a rollout of random steps to the learner."""
     self.learner.warm_up(*self._viewed(trajectory))
 
+  def begin_episodes(self, environments: np.ndarray | slice) -> None:
+    """As `Learner.begin_episodes`; of copies in hindsight, too."""
+    if isinstance(environments, np.ndarray):
+      if self.has_ended is None:
+        return  # The learner has no rows yet.
+      environments = np.resize(environments, len(self.has_ended))
+    self.learner.begin_episodes(environments)
+
   def add(self, trajectory: trajectory_lib.Trajectory) -> None:
     """Keeps a rollout, which begins where the one before ended."""
     self._parts.append(trajectory)
@@ -385,7 +393,7 @@ class TwoLevelLearner(loops.Learner):
   def begin_episodes(
       self, environments: np.ndarray | slice = slice(None)
   ) -> None:
-    for each in self._learners.values():
+    for each in self._levels.values():
       each.begin_episodes(environments)
 
   def warm_up(

@@ -388,6 +388,26 @@ def test_an_agent_that_waits_for_the_end_of_its_game_ends_once(length):
   assert sorted(first_frames) == [0, 0, 2, 4]
 
 
+def test_episodes_that_were_lost_begin_again_in_copies_too():
+  step_type = np.array([[0, 1, 1], [0, 1, 1]], np.int32)
+  zeros = np.zeros(step_type.shape, np.float32)
+  rows = trajectory.Trajectory(step_type, zeros, zeros, (), zeros, zeros, zeros)
+  learner = mock.Mock()
+
+  def view(rows):  # With a copy of each row, as in hindsight.
+    copied = tf.nest.map_structure(lambda x: tf.concat([x, x], 0), rows)
+    return copied, tf.ones([4, 3], tf.bool)
+
+  level = two_level._Level(learner, view, 1)
+  lost = np.array([True, False])
+  level.begin_episodes(lost)
+  assert not learner.begin_episodes.called
+  level.warm_up(rows)
+  level.begin_episodes(lost)
+  (found,) = learner.begin_episodes.call_args.args
+  np.testing.assert_array_equal(found, [True, False, True, False])
+
+
 def test_each_level_has_its_own_period(off_on, three):
   rows = tiny_runs.rows(off_on.folder, 'train')
   assert all(float(row['lower_update_size']) > 0 for row in rows)
