@@ -213,8 +213,16 @@ class BaseRun(abc.ABC):
     """Continues from a snapshot.
 
     Raises:
-      SetupError: If it is of another agent.
+      SetupError: If it is of another agent, or of other callbacks.
     """
+    states = snapshot.state['callbacks']
+    missing = len(states) - len(self.callbacks)
+    if missing:  # The settings do not record those that a program passes.
+      raise errors.SetupError(
+          f'The run in {self.root_dir} began with {abs(missing)}'
+          f' {"more" if missing > 0 else "fewer"} callbacks: give it those that'
+          ' it began with, in their order, or choose another --root_dir.'
+      )
     self.checkpoints.restore(snapshot)
     if min(self.counts().values()) < 0:  # It would hardly ever reach its end.
       raise errors.SetupError(
@@ -222,9 +230,7 @@ class BaseRun(abc.ABC):
           ' back a copy, or choose another --root_dir.'
       )
     self.set_state(snapshot.state)
-    for callback, state in zip(
-        self.callbacks, snapshot.state['callbacks'], strict=True
-    ):
+    for callback, state in zip(self.callbacks, states, strict=True):
       callback.set_state(state)
 
   def resume_or_record(

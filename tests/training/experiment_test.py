@@ -284,6 +284,26 @@ def test_a_learning_rate_may_change_on_the_way(whole, resumed, tmp_path):
   assert not any(same[first:])
 
 
+@pytest.mark.parametrize(
+    ('then', 'now', 'message'), [(1, 0, '1 more callbacks'), (0, 2, '2 fewer')]
+)
+def test_a_program_that_passes_other_callbacks_is_told(
+    tmp_path, then, now, message
+):
+  def train(num_env_steps, number):
+    return tiny_runs.train(
+        tmp_path,
+        num_env_steps,
+        settings=tiny_runs.COUNTING_SETTINGS,
+        callbacks=[callbacks.Callback() for _ in range(number)],
+    )
+
+  train(20, then)
+  with pytest.raises(errors.SetupError, match=message):
+    train(60, now)
+  assert train(60, then).finished
+
+
 def test_resumes_and_the_settings_it_leaves_make_the_same_run(
     whole, resumed, tmp_path
 ):
