@@ -123,7 +123,7 @@ def _probe(address: str) -> None:
   try:
     with socket.create_connection((host, int(port)), _PROBE_TIMEOUT_S):
       pass
-  except OSError as error:
+  except (OSError, UnicodeError) as error:  # The latter of a..b, for example.
     raise errors.SetupError(
         f'Nothing answers at --ray_address={address} ({error}). On that'
         ' machine: ray start --head --port=PORT.'

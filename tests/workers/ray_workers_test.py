@@ -192,8 +192,9 @@ def _free_port():
             dict(num_workers=1, address=f'127.0.0.1:{_free_port()}'),
             '--ray_address=127.0.0.1',
         ),
+        (dict(num_workers=1, address='head..local:6379'), 'head..local'),
     ],
-    ids=['too many', 'no port', 'nobody there'],
+    ids=['too many', 'no port', 'nobody there', 'no name of a host'],
 )
 def test_bad_flags_end_in_a_sentence_before_a_process_starts(
     tmp_path, arguments, message
