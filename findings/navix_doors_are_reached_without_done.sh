@@ -25,7 +25,10 @@
 # if it changes.
 set -euo pipefail
 
-python=${PYTHON:-python3.12}
+# pyenv may have the interpreter off PATH.
+for python in "${PYTHON:-python3.12}" ~/.pyenv/versions/3.12*/bin/python; do
+  "$python" --version >/dev/null 2>&1 && break
+done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$python" -m venv "$folder/venv"
