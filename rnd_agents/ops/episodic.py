@@ -178,12 +178,15 @@ def nearest_neighbors(
 
 def squared_distances(known: tf.Tensor, features: tf.Tensor) -> tf.Tensor:
   """Returns squared distances [B, R, N] of [B, N, F] and [B, R, F]."""
+  # The terms cancel where features are near each other and far from 0; and GPUs
+  # multiply float32 with 11 bits of precision (TF32).
+  known, features = (tf.cast(x, tf.float64) for x in (known, features))
   distances = (
       tf.reduce_sum(tf.square(features), -1)[:, :, tf.newaxis]
       + tf.reduce_sum(tf.square(known), -1)[:, tf.newaxis]
       - 2.0 * tf.matmul(features, known, transpose_b=True)
   )
-  return tf.maximum(distances, 0.0)
+  return tf.cast(tf.maximum(distances, 0.0), tf.float32)
 
 
 def _episodes(starts: tf.Tensor) -> tf.Tensor:

@@ -113,6 +113,15 @@ def test_no_error_grows_in_a_long_episode():
     slow += rows[0].T.astype(np.float64) @ rows[0]
 
 
+def test_near_features_far_from_zero_have_their_distances():
+  rng = np.random.default_rng(3)
+  features = (50.0 + 0.01 * rng.normal(size=[1, 6, 16])).astype(np.float32)
+  found = episodic.squared_distances(*map(tf.constant, (features, features)))
+  rows = features[0].astype(np.float64)
+  slow = np.sum((rows[:, np.newaxis] - rows) ** 2, axis=-1)
+  np.testing.assert_allclose(found[0], slow, rtol=1e-5, atol=1e-9)
+
+
 def test_one_hot_features_count_visits():
   places = np.array([[2, 0, 2, 2, 1, 0, 2]])
   counts = np.ones_like(places, bool)
