@@ -225,7 +225,9 @@ class LocalCollector(collector.Collector):
     seed = np.random.SeedSequence(
         (int(self._recipe.action_seed), self._env_steps)
     )
-    self._environment.seed(int(seed.generate_state(1)[0]) % 2**30)
+    self._environment.begin_other_episodes(
+        int(seed.generate_state(1)[0]) % 2**30
+    )
 
 
 class _Steps:

@@ -87,6 +87,11 @@ def stream(seed: int | None = None) -> EpisodeSeeds:
   return new_stream(seed)
 
 
+def is_stream(schedule: EpisodeSeeds | None) -> bool:
+  """Returns whether another `stream` is as good as this schedule."""
+  return schedule is None or isinstance(schedule, _Stream)
+
+
 @gin.configurable(module='rnd_agents.episode_seeds')
 def fixed(seed: int) -> EpisodeSeeds:
   """Returns a schedule that gives all episodes of all environments one seed.

@@ -220,10 +220,17 @@ class AgentsVectorEnv(vector.VectorEnv):
 
   Attributes:
     waiting: Booleans [G * A] of the newest step; the array stays the same.
+    schedule: Schedule of the seeds with which the games were made.
   """
 
-  def __init__(self, games: vector.VectorEnv, num_agents: int):
+  def __init__(
+      self,
+      games: vector.VectorEnv,
+      num_agents: int,
+      schedule: episode_seeds.EpisodeSeeds | None = None,
+  ):
     """Adapts a vector environment of `SeededEpisodes` of `ParallelGame`s."""
+    self.schedule = schedule
     self._games = games
     self._num_agents = num_agents
     self.num_envs = games.num_envs * num_agents

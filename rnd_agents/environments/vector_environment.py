@@ -196,6 +196,21 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._next_seed = None if seed is None else episode_seeds.checked_seed(seed)
     return self._next_seed
 
+  def begin_other_episodes(self, seed: int) -> None:
+    """Makes the next reset begin episodes that no stream has played yet.
+
+    A schedule of seeds that are not a stream's stays: a run that trains on a
+    list of worlds must not leave it.
+
+    Args:
+      seed: As for `seed`, where there is no such schedule.
+    """
+    schedule = self._episodes.schedule
+    if isinstance(self._vector_env, parallel_agents.AgentsVectorEnv):
+      schedule = self._vector_env.schedule
+    if episode_seeds.is_stream(schedule):
+      self.seed(seed)
+
   def reset_with_seeds(self, seeds: Sequence[int]) -> ts.TimeStep:
     """Resets environment i with `seeds[i]`, to evaluate on a fixed list.
 

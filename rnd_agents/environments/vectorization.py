@@ -137,7 +137,7 @@ def make_batch(
     _check_distinct(vector_env.envs)
   if num_agents is not None:
     return adapt(
-        parallel_agents.AgentsVectorEnv(vector_env, num_agents),
+        parallel_agents.AgentsVectorEnv(vector_env, num_agents, seeding),
         name=str(vector_env.metadata.get('name', name)),
     )
   return adapt(vector_env, seeding=seeding)

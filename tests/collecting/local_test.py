@@ -16,6 +16,7 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.environments import episode_replay
+from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from tests import environments_for_tests
@@ -198,6 +199,23 @@ def test_without_the_state_of_its_environment_it_begins_other_episodes(caplog):
   new = _draws(other.collect(None, 24))
   assert len(played) == len(new) == 10
   assert not played & new
+
+
+def test_other_episodes_keep_to_a_list_of_seeds(monkeypatch):
+  monkeypatch.setattr(episode_replay, 'MAX_REPLAYED_STEPS', 2)
+  seeds = [3, 8, 21, 34]
+  make = functools.partial(
+      _recipe().make_environment, seeding=episode_seeds.cycle(seeds)
+  )
+  recipe = _recipe()._replace(make_environment=make)
+  one = local.LocalCollector(recipe)
+  one.reset()
+  played = _draws(one.collect(_variables(recipe), 20))
+  assert len(played) == len(seeds)
+  other = local.LocalCollector(recipe)
+  assert not other.set_state(one.get_state())
+  other.reset()
+  assert _draws(other.collect(_variables(recipe), 20)) == played
 
 
 def test_a_failure_to_restore_is_not_told_of_what_fails_later(monkeypatch):
