@@ -70,6 +70,35 @@ class _Cycle(NamedTuple):
     return self.seeds[index % len(self.seeds)]
 
 
+class _Part(NamedTuple):
+  """The schedule of `of_part`."""
+
+  schedule: EpisodeSeeds
+  first_place: int
+  num_places: int
+
+  def seed_of(
+      self, environment_index: int, num_environments: int, episode_index: int
+  ) -> int:
+    del num_environments
+    return self.schedule.seed_of(
+        self.first_place + environment_index, self.num_places, episode_index
+    )
+
+
+def of_part(
+    schedule: EpisodeSeeds, first_place: int, num_places: int
+) -> EpisodeSeeds:
+  """Returns a schedule of a part of the environments, such as a shard.
+
+  Args:
+    schedule: Schedule of all environments.
+    first_place: Index of the first environment of the part.
+    num_places: Number of all environments.
+  """
+  return _Part(schedule, first_place, num_places)
+
+
 def new_stream(seed: int | None) -> EpisodeSeeds:
   """Returns `stream(seed)`, ignoring gin's binding of `stream.seed`."""
   if seed is None:
@@ -89,6 +118,8 @@ def stream(seed: int | None = None) -> EpisodeSeeds:
 
 def is_stream(schedule: EpisodeSeeds | None) -> bool:
   """Returns whether another `stream` is as good as this schedule."""
+  if isinstance(schedule, _Part):
+    schedule = schedule.schedule
   return schedule is None or isinstance(schedule, _Stream)
 
 

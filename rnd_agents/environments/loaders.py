@@ -86,6 +86,7 @@ def load_environment(
     step_timeout_s: float | None = vectorization_lib.STEP_TIMEOUT_S,
     preprocessing: bool = True,
     first_place: int = 0,
+    num_places: int | None = None,
     num_agents: int | None = None,
 ) -> vector_environment.VectorPyEnvironment:
   """Makes `num_environments` copies of an environment, stepped as one batch.
@@ -137,6 +138,8 @@ def load_environment(
       them as Gymnasium does, and Atari games of any name.
     first_place: Place of the first of these environments, for `env_kwargs`. In
       a run all places differ: those of training are the first.
+    num_places: Number of places of which these are a part, for `seeding`; None
+      if they are all.
     num_agents: Agents of each environment, which share the policy: each is one
       of the `num_environments` places. For callables that return a parallel
       environment of PettingZoo, such as 'mpe2.simple_spread_v3:parallel_env'.
@@ -173,6 +176,11 @@ def load_environment(
   if isinstance(env, str):
     env = _callable_named(env) or env
   name = vectorization_lib.default_name(env)
+  if seeding is not None and num_places is not None:
+    size = num_agents or 1  # A game has one seed.
+    seeding = episode_seeds.of_part(
+        seeding, first_place // size, num_places // size
+    )
   if isinstance(env, str):
     env = old_gym.maker(env, keeps_limit=max_episode_steps is None) or env
   batch_arguments: dict[str, Any] = dict(

@@ -78,6 +78,7 @@ _SAFE = _OF_EXECUTION | {
 _INSTEAD = dict(
     seed='the flag --seed',
     num_environments='train_eval.num_environments and num_eval_episodes',
+    num_places='train_eval.num_environments',
     first_place='another function of the place in load_environment.env_kwargs',
 )
 

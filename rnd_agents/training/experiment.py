@@ -366,6 +366,7 @@ def recipe(
           num_environments,
           environment_seed,
           index * num_environments,
+          config.num_environments,
       ),
       functools.partial(_collect_policy, config.training),
       action_seed,
@@ -404,13 +405,20 @@ def _create_evaluator(
 
 
 def _load(
-    scope: str, num_environments: int, seed: int | None, first_place: int
+    scope: str,
+    num_environments: int,
+    seed: int | None,
+    first_place: int,
+    num_places: int | None = None,
 ) -> vector_environment.VectorPyEnvironment:
   """Loads environments with gin's bindings of a scope."""
   with gin.config_scope(scope):
     # Passing the seed, gin does not record one, which would have no effect.
     return loaders.load_environment(
-        num_environments=num_environments, seed=seed, first_place=first_place
+        num_environments=num_environments,
+        seed=seed,
+        first_place=first_place,
+        num_places=num_places,
     )
 
 

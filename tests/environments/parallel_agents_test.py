@@ -13,6 +13,7 @@ import tensorflow as tf
 from tf_agents.trajectories import trajectory as trajectory_lib
 
 from rnd_agents.collecting import collector
+from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import actors
@@ -163,6 +164,25 @@ def test_places_are_played_as_each_agent_by_hand(vectorization):
   )
   np.testing.assert_array_equal(restored_starts[:, 1:], starts)
   other.close()
+
+
+def test_a_game_keeps_to_its_part_of_a_schedule_of_seeds():
+  def starts(*seeds, **more):
+    env = loaders.load_environment(
+        Relay, seeding=episode_seeds.cycle(seeds), num_agents=3, **more
+    )
+    first = env.reset().observation['start']
+    env.begin_other_episodes(9)
+    return np.stack([first, env.reset().observation['start']])
+
+  found = starts(4, 5, 6, 7, num_environments=6)
+  np.testing.assert_array_equal(
+      starts(5, 7, num_environments=3), found[:, 3:]
+  )
+  part = starts(
+      4, 5, 6, 7, num_environments=3, first_place=3, num_places=6
+  )
+  np.testing.assert_array_equal(part, found[:, 3:])
 
 
 def test_a_time_limit_cuts_those_that_play_and_seeds_are_of_games():

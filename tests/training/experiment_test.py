@@ -56,6 +56,34 @@ def _run(
   )
 
 
+def test_a_list_of_seeds_gives_places_the_same_episodes_in_any_shards(tmp_path):
+  tiny_runs.parse(
+      100,
+      "load_environment.env = 'CartPole-v1'",
+      'train/load_environment.seeding = @episode_seeds.cycle()',
+      'episode_seeds.cycle.seeds = 6',
+      settings=(),
+  )
+
+  def starts(num_shards):
+    config = experiment.Experiment(
+        os.fspath(tmp_path), num_environments=4, num_shards=num_shards
+    )
+    envs = [
+        recipe.make_environment()
+        for recipe in experiment.recipes(config, runs.Seeds(0))
+    ]
+    return np.stack([
+        np.concatenate([env.reset().observation for env in envs])
+        for _ in range(3)
+    ])
+
+  found = starts(1)
+  assert len(np.unique(found[0], axis=0)) == 4
+  np.testing.assert_array_equal(found[1, 2:], found[0, :2])
+  np.testing.assert_array_equal(starts(2), found)
+
+
 @pytest.fixture(name='watched', scope='module')
 def _watched(tmp_path_factory):
   """A run of 600 environment steps.
