@@ -302,8 +302,9 @@ class BaseRun(abc.ABC):
       self, snapshot: snapshots.Snapshot, fatal: list[str], has_rows: bool
   ) -> None:
     """Removes the checkpoints of a run that has not begun to learn."""
-    loop = snapshot.state.get('loop', {})
-    if snapshot.iteration or loop.get('pretraining_steps', 0) or has_rows:
+    loop = snapshot.state.get('loop')  # A learner of one's own may have any.
+    pretrained = isinstance(loop, dict) and loop.get('pretraining_steps', 0)
+    if snapshot.iteration or pretrained or has_rows:
       raise errors.SetupError(
           f'The run in {self.root_dir} cannot continue with other settings:'
           f' {"; ".join(fatal)}. Set them back, or choose another --root_dir.'

@@ -218,6 +218,14 @@ def test_the_checkpoint_of_other_settings_goes_before_they_are_recorded(
   assert forgotten == [-1]
 
 
+@pytest.mark.parametrize('state', [None, 7, [1, 2], {'rows': 7}])
+def test_untrained_learners_may_have_any_state(tmp_path, state):
+  forgotten = []
+  snapshot = checkpoints.Snapshot(0, '', dict(_STATE, loop=state))
+  _Run(tmp_path, snapshot, forgotten).resume_or_record({'--seed': '1'})
+  assert forgotten == [-1]
+
+
 @pytest.mark.parametrize(
     ('iteration', 'state'), [(1, {}), (0, {'pretraining_steps': 1})]
 )
