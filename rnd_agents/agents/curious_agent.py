@@ -135,6 +135,13 @@ class CuriousAgent(replay_agent.ReplayAgent):
         },
         'CuriousAgent.',
     )
+    if isinstance(bonus_weight, type):  # In gin, a name without brackets.
+      schedule = bonus_weight.__name__
+      raise errors.InvalidType(
+          'CuriousAgent.bonus_weight must be a number or a schedule, not the'
+          f' class {schedule}: write @{schedule}() in a gin file, or create'
+          ' one.'
+      )
     if predictor_learns_from not in _LEARNS_FROM:
       raise errors.InvalidValue(
           f'CuriousAgent.predictor_learns_from must be one of {_LEARNS_FROM},'

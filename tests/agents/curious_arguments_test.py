@@ -51,6 +51,9 @@ def _create(**kwargs):
 
 
 _REFUSED = {
+    'write @PolynomialDecay': lambda: _around(
+        bonus_weight=tf.keras.optimizers.schedules.PolynomialDecay
+    ),
     'TFAgent': lambda: agents.CuriousAgent(None),
     'n_step': lambda: _around_dqn(n_step_update=2),
     'R2D3Agent': lambda: _around_dqn(
