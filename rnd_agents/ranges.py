@@ -94,6 +94,27 @@ def check_above_0(owner: str, **values: Any) -> None:
 
 
 def check_learning_rates(owner: str, **rates: Any) -> None:
-  """Checks, as `check` does, that learning rates are above 0, or schedules."""
-  rates = {name: rate for name, rate in rates.items() if not callable(rate)}
-  check(dict.fromkeys(rates, ABOVE_0.or_schedule()), rates, owner)
+  """Checks, as `check_scheduled` does, that learning rates are above 0."""
+  check_scheduled(owner, ABOVE_0, **rates)
+
+
+def check_scheduled(owner: str, range_: Range, **values: Any) -> None:
+  """Checks, as `check` does, numbers that may be schedules of Keras, too.
+
+  Args:
+    owner: Prefix of the names in messages, with its dot.
+    range_: Range of the numbers. What schedules return is not checked.
+    **values: Values by name.
+
+  Raises:
+    InvalidType: Also for the class of a schedule.
+  """
+  for name, value in values.items():
+    if isinstance(value, type):  # In gin, a name without brackets.
+      raise errors.InvalidType(
+          f'{owner}{name} must be a number or a schedule, not the class'
+          f' {value.__name__}: write @{value.__name__}() in a gin file, or'
+          ' create one.'
+      )
+  given = {name: each for name, each in values.items() if not callable(each)}
+  check(dict.fromkeys(given, range_.or_schedule()), given, owner)

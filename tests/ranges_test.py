@@ -3,6 +3,7 @@
 """Tests of the checks of numbers."""
 
 import pytest
+import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import ranges
@@ -34,3 +35,12 @@ def test_what_is_out_of_range_is_said(range_, value, message):
   with pytest.raises(errors.UserError) as caught:
     ranges.check(dict(n=range_), dict(n=value), 'A.')
   assert str(caught.value) == message
+
+
+def test_a_schedule_is_no_class():
+  schedules = tf.keras.optimizers.schedules
+  with pytest.raises(errors.InvalidType, match=r'A\.rate .* @ExponentialDecay'):
+    ranges.check_learning_rates('A.', rate=schedules.ExponentialDecay)
+  ranges.check_learning_rates('A.', rate=schedules.ExponentialDecay(1.0, 2, 3))
+  with pytest.raises(errors.InvalidValue, match='A.weight .*at least 0'):
+    ranges.check_scheduled('A.', ranges.AT_LEAST_0, weight=-1)

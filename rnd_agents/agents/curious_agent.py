@@ -33,7 +33,6 @@ _CANNOT_WEIGH = (
     categorical_dqn_agent.CategoricalDqnAgent, ddpg_agent.DdpgAgent
 )
 _RANGES = dict(
-    bonus_weight=ranges.AT_LEAST_0.or_schedule(),
     extrinsic_coefficient=ranges.AT_LEAST_0,
     n_step=ranges.COUNT,
     discount_factor=ranges.WITHIN_0_AND_1.or_none(),
@@ -126,22 +125,10 @@ class CuriousAgent(replay_agent.ReplayAgent):
     optimizers.refuse_replicas(
         'CuriousAgent', 'build it outside of the scope.'
     )
-    ranges.check(
-        _RANGES,
-        {
-            key: value
-            for key, value in locals().items()
-            if not (key == 'bonus_weight' and callable(value))
-        },
-        'CuriousAgent.',
+    ranges.check(_RANGES, locals(), 'CuriousAgent.')
+    ranges.check_scheduled(
+        'CuriousAgent.', ranges.AT_LEAST_0, bonus_weight=bonus_weight
     )
-    if isinstance(bonus_weight, type):  # In gin, a name without brackets.
-      schedule = bonus_weight.__name__
-      raise errors.InvalidType(
-          'CuriousAgent.bonus_weight must be a number or a schedule, not the'
-          f' class {schedule}: write @{schedule}() in a gin file, or create'
-          ' one.'
-      )
     if predictor_learns_from not in _LEARNS_FROM:
       raise errors.InvalidValue(
           f'CuriousAgent.predictor_learns_from must be one of {_LEARNS_FROM},'
