@@ -6,12 +6,12 @@
 
 Outputs and gradients of a sequence, in a graph, by
 
-*   `LSTMCore`: a loop over Keras's cell, which resets states inside a sequence;
-*   a loop over the recurrent product alone, after one product of all inputs;
+*   `LSTMCore`, in float32 and in bfloat16, whose gradient is our own;
+*   a loop over Keras's cell, with the gradient that TensorFlow derives;
 *   Keras's LSTM, which is cuDNN's on a GPU, and the kernel `BlockLSTM`: both
-    know no resets, so the sequences have none.
+    know no resets inside a sequence, so the sequences have none.
 
-All are checked against `LSTMCore` first.
+All in float32 are checked against `LSTMCore` first.
 """
 
 import argparse
@@ -20,39 +20,29 @@ import functools
 from benchmarks import paired
 
 # isort: split
+import gin
 import numpy as np
 import tensorflow as tf
 
-from rnd_agents import networks
+from rnd_agents.networks import keras_layers
+from rnd_agents.networks import precision
+from rnd_agents.networks import recurrent_cores
 
 
-def projected(weights, x):
-  """A loop over the recurrent product; the inputs' product is outside."""
-  kernel, recurrent_kernel, bias = weights
-  batch, num_steps, features = x.shape
-  units = recurrent_kernel.shape[0]
-  sums = tf.matmul(tf.reshape(x, [-1, features]), kernel) + bias
-  sums = tf.reshape(sums, [batch, num_steps, 4 * units])
-  # Not sliced: the gradient of a slice has the size of the whole.
-  sums = tf.TensorArray(tf.float32, num_steps).unstack(
-      tf.transpose(sums, [1, 0, 2])
-  )
+@gin.configurable(module='benchmarks')
+class KerasCellCore(recurrent_cores.RecurrentCore):
+  """A core as `LSTMCore`: a loop over Keras's cell, derived by TensorFlow."""
 
-  def step(t, output, cell, outputs):
-    parts = tf.split(sums.read(t) + tf.matmul(output, recurrent_kernel), 4, -1)
-    in_gate, forget_gate, candidate, out_gate = parts
-    cell = tf.sigmoid(forget_gate) * cell
-    cell += tf.sigmoid(in_gate) * tf.tanh(candidate)
-    output = tf.sigmoid(out_gate) * tf.tanh(cell)
-    return t + 1, output, cell, outputs.write(t, output)
+  def __init__(self, units=128, name='KerasCellCore'):
+    spec = tf.TensorSpec([units], tf.float32, 'state')
+    super().__init__(units, (spec, spec), name)
 
-  zeros = tf.zeros([batch, units])
-  outputs = tf.while_loop(
-      lambda t, *_: t < num_steps,
-      step,
-      (0, zeros, zeros, tf.TensorArray(tf.float32, num_steps)),
-  )[-1]
-  return tf.transpose(outputs.stack(), [1, 0, 2])
+  def _create_cell(self):
+    return tf.keras.layers.LSTMCell(
+        self.units,
+        kernel_initializer=keras_layers.FreshOrthogonal(),
+        recurrent_initializer=keras_layers.FreshOrthogonal(),
+    )
 
 
 def block(weights, x):
@@ -91,13 +81,19 @@ def contenders(batch, num_steps, features, units):
   tf.random.set_seed(0)
   x = tf.random.normal([batch, num_steps, features])
   step_type = np.ones([batch, num_steps], np.int32)
-  core = networks.LSTMCore(units)
-  core(x, step_type)
+  core = recurrent_cores.LSTMCore(units)
+  others = {
+      'Keras cell': KerasCellCore(units),
+      'bfloat16': recurrent_cores.LSTMCore(units, precision.BFLOAT16),
+  }
   keras = tf.keras.layers.LSTM(units, return_sequences=True)
-  keras(x)
+  for each in (core, keras, *others.values()):
+    each(x)
+    for mine, first in zip(
+        each.trainable_weights, core.trainable_weights, strict=True
+    ):
+      mine.assign(first)
   weights = core.trainable_weights
-  for mine, theirs in zip(keras.trainable_weights, weights, strict=True):
-    mine.assign(theirs)
 
   def timed(outputs_of, variables):
     @tf.function(autograph=False)
@@ -110,10 +106,13 @@ def contenders(batch, num_steps, features, units):
 
     return lambda: [each.numpy() for each in run(x)]
 
+  def of(core):
+    return timed(lambda x: core(x, step_type)[0], core.trainable_weights)
+
   return {
-      'LSTMCore': timed(lambda x: core(x, step_type)[0], weights),
-      'projected': timed(functools.partial(projected, weights), weights),
-      'Keras': timed(keras, keras.trainable_weights),
+      'LSTMCore': of(core),
+      **{name: of(each) for name, each in others.items()},
+      'Keras LSTM': timed(keras, keras.trainable_weights),
       'BlockLSTM': timed(functools.partial(block, weights), weights),
   }
 
@@ -128,9 +127,14 @@ def main():
   timed = contenders(args.batch, args.steps, args.features, args.units)
   expected = timed['LSTMCore']()
   for name, run in timed.items():
+    rounds = name == 'bfloat16'
     for mine, theirs in zip(run(), expected, strict=True):
       np.testing.assert_allclose(
-          mine, theirs, atol=1e-5 * np.abs(theirs).max(), err_msg=name
+          mine,
+          theirs,
+          rtol=1e-7,
+          atol=(2e-2 if rounds else 1e-5) * np.abs(theirs).max(),
+          err_msg=name,
       )
   load = paired.ForeignLoad()
   times = paired.in_turns(timed, args.num_rounds)

@@ -6,6 +6,9 @@
 
 *   curiosities: each curiosity beside RND;
 *   memory: an LSTM by the length of its chunks, beside no memory;
+*   lstm: R2D3 at R2D2's sizes (64 sequences of 40 + 80 steps, 512 units) by
+    `LSTMCore` in float32 and bfloat16 and by a loop over Keras's cell; an
+    iteration has two updates;
 *   levels, levels_replay: two levels beside one agent, on-policy and from a
     replay;
 *   equal_observations: networks on the distinct observations of a batch beside
@@ -28,6 +31,7 @@ import tensorflow as tf
 
 from benchmarks import experiment_groups
 from benchmarks import gin_runs
+from benchmarks import lstm_speed
 from benchmarks import paired
 from benchmarks import tables
 from rnd_agents.networks import precision
@@ -54,6 +58,21 @@ def _memory(core, unroll_length, *bindings):
       f'create_networks.core = @{core}()',
       f'{core}.units = 64',
       f'RNDPPOAgent.unroll_length = {unroll_length}',
+      *bindings,
+  )
+
+
+def _large_r2d3(core, *bindings):
+  return (
+      'recall_r2d2.gin',
+      f'create_q_networks.core = @{core}()',
+      f'{core}.units = 512',
+      'create_q_networks.fc_layer_params = (512,)',
+      'create_q_networks.head_units = 512',
+      'ReplayTraining.unroll_length = 80',
+      'ReplayTraining.burn_in_length = 40',
+      'ReplayTraining.batch_size = 64',
+      'ReplayTraining.env_steps_per_update = 256',
       *bindings,
   )
 
@@ -89,6 +108,15 @@ _COMPARISONS = {
         ),
         'LSTM, unroll 32, zero state': _memory(
             'LSTMCore', 32, "RNDPPOAgent.recurrent_state_init = 'zero'"
+        ),
+    },
+    'lstm': {
+        'Keras cell': _large_r2d3(lstm_speed.KerasCellCore.__name__),
+        'LSTMCore': _large_r2d3('LSTMCore'),
+        'bfloat16': _large_r2d3(
+            'LSTMCore',
+            "LSTMCore.compute_dtype = 'bfloat16'",
+            "create_q_networks.compute_dtype = 'bfloat16'",
         ),
     },
     'levels': {

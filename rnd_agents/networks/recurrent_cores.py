@@ -15,6 +15,8 @@ from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents.networks import keras_layers
+from rnd_agents.networks import precision
+from rnd_agents.ops import lstm
 
 
 class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
@@ -86,23 +88,48 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
     Returns:
       A tuple (outputs [B, T, units] or [B, units], state after the last step).
     """
-    resets, holds = None, tf.zeros_like(features[..., :1], tf.bool)
+    resets = holds = tf.zeros_like(features[..., :1], tf.bool)
     if step_type is not None:
+      step_type = step_type[..., tf.newaxis]
       resets = tf.equal(step_type, ts.StepType.FIRST)
-      if features.shape.rank == 2:
-        resets = resets[:, tf.newaxis]
-      holds = tf.equal(step_type, ts.StepType.LAST)[..., tf.newaxis]
+      holds = tf.equal(step_type, ts.StepType.LAST)
     cell_state = None
     if state is not None and len(tf.nest.flatten(state)):
       # The state of Keras's LSTM is a list, which Reverb's tables refuse.
       cell_state = _repacked(state, self._unroll.state_size)
-    outputs, cell_state = self._unroll(
-        (features, holds),
-        initial_state=cell_state,
-        reset_mask=resets,
-        training=training,
+    outputs, cell_state = self._take_steps(
+        features, resets, holds, cell_state, training
     )
     return outputs, _repacked(cell_state, self.state_spec)
+
+  def _take_steps(
+      self,
+      features: tf.Tensor,
+      resets: tf.Tensor,
+      holds: tf.Tensor,
+      state: types.NestedTensor | None,
+      training: bool,
+  ) -> tuple[tf.Tensor, types.NestedTensor]:
+    """Unrolls the cell over a sequence, or takes one step.
+
+    Args:
+      features: A float tensor [B, T, F], or [B, F] for one step.
+      resets: Boolean tensor [B, T, 1] or [B, 1]: steps before which the state
+        is 0.
+      holds: The same: steps that leave the state as it is.
+      state: State of the cell; None for 0.
+      training: Whether the output is used for training.
+
+    Returns:
+      A tuple (outputs, state of the cell).
+    """
+    is_sequence = features.shape.rank == 3
+    return self._unroll(
+        (features, holds),
+        initial_state=state,
+        reset_mask=resets[..., 0] if is_sequence else resets,
+        training=training,
+    )
 
 
 class _HoldingCell(tf.keras.layers.Layer):
@@ -146,15 +173,36 @@ class _HoldingCell(tf.keras.layers.Layer):
 
 @gin.configurable(module='rnd_agents')
 class LSTMCore(RecurrentCore):
-  """Long short-term memory (Hochreiter and Schmidhuber, 1997).
+  """Long short-term memory (Hochreiter and Schmidhuber, 1997): `ops.lstm`.
 
   Its state is a tuple (output, cell). Forget gates start with a bias of 1.
   """
 
-  def __init__(self, units: int = 128, name: str = 'LSTMCore'):
-    """Creates the core; `units` is the number of output features."""
+  def __init__(
+      self,
+      units: int = 128,
+      compute_dtype: str = precision.FLOAT32,
+      name: str = 'LSTMCore',
+  ):
+    """Creates the core.
+
+    Args:
+      units: Number of output features.
+      compute_dtype: Type that the products compute in, 'float32', 'bfloat16' or
+        'auto', as in `precision.layer_policy`. Weights, sums, gates and states
+        are float32.
+      name: Name of the layer.
+    """
+    policy = precision.layer_policy(compute_dtype)
     spec = _state_spec('LSTMCore', units)
     super().__init__(units, (spec, spec), name)
+    self._computes_in = tf.as_dtype(policy.compute_dtype)
+
+  def fresh(self) -> 'LSTMCore':
+    """Returns a core like this one, with weights of its own."""
+    if type(self).__init__ is not LSTMCore.__init__:
+      return super().fresh()
+    return type(self)(self.units, self._computes_in.name)
 
   def _create_cell(self) -> tf.keras.layers.Layer:
     return tf.keras.layers.LSTMCell(
@@ -162,6 +210,33 @@ class LSTMCore(RecurrentCore):
         kernel_initializer=keras_layers.FreshOrthogonal(),
         recurrent_initializer=keras_layers.FreshOrthogonal(),
     )
+
+  def build(self, input_shape: tf.TensorShape) -> None:
+    """Creates the weights, those of Keras's cell."""
+    self._unroll.build([input_shape])
+    super().build(input_shape)
+
+  def _take_steps(
+      self,
+      features: tf.Tensor,
+      resets: tf.Tensor,
+      holds: tf.Tensor,
+      state: types.NestedTensor | None,
+      training: bool,
+  ) -> tuple[tf.Tensor, types.NestedTensor]:
+    cell = self._unroll.cell.cell
+    weights = lstm.Weights(cell.kernel, cell.recurrent_kernel, cell.bias)
+    if state is None:
+      state = [tf.zeros([tf.shape(features)[0], self.units])] * 2
+    if features.shape.rank == 3:
+      state = lstm.State(*state)
+      return lstm.unroll(
+          features, weights, state, resets, holds, self._computes_in
+      )
+    old = lstm.State(*(tf.where(resets, 0.0, x) for x in state))
+    new = lstm.step(features, weights, old, self._computes_in)
+    held = [tf.where(holds, x, y) for x, y in zip(old, new, strict=True)]
+    return new.output, held
 
 
 class _LayerNormLSTMCell(tf.keras.layers.LSTMCell):

@@ -5,7 +5,8 @@
 from rnd_agents.ops import discounting
 from rnd_agents.ops import episodic
 from rnd_agents.ops import losses
+from rnd_agents.ops import lstm
 from rnd_agents.ops import moments
 from rnd_agents.ops import q_learning
 
-__all__ = ['discounting', 'episodic', 'losses', 'moments', 'q_learning']
+__all__ = ['discounting', 'episodic', 'losses', 'lstm', 'moments', 'q_learning']

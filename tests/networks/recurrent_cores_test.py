@@ -270,7 +270,42 @@ def test_gradient_goes_through_time_and_stops_where_an_episode_begins(case):
     )
 
 
+def test_an_lstm_in_bfloat16_rounds_its_products():
+  case = _Case('lstm')
+  features, states = case.features(3, 5), case.flat_states(3)
+  exact = case.by_hand(features, _STEP_TYPES, states)
+  case.core = _with_weights_of(
+      case.core, recurrent_cores.LSTMCore(_UNITS, 'bfloat16')
+  )
+  for core in (case.core, _with_weights_of(case.core, case.core.fresh())):
+    case.core = core
+    assert {v.dtype for v in core.variables} == {tf.float32}
+    outputs, finals = case.call(features, _STEP_TYPES, *states)
+    assert outputs.dtype == finals[0].dtype == tf.float32
+    for x, y in zip((outputs, *finals), (exact[0], *exact[1]), strict=True):
+      assert 1e-4 < np.abs(x - y).max() < 0.05
+    # Steps one by one, with the states of the steps before.
+    state = states
+    for t in range(5):
+      output, state = case.call(features[:, t], _STEP_TYPES[:, t], *state)
+      np.testing.assert_allclose(output, outputs[:, t], atol=1e-2)
+      assert t or np.abs(output - exact[0][:, 0]).max() > 1e-5
+
+
+def _with_weights_of(core, other):
+  """Returns the other core with the weights of the first one."""
+  other(tf.zeros([1, 2]))
+  for mine, theirs in zip(other.variables, core.variables, strict=True):
+    mine.assign(theirs)
+  return other
+
+
 # ------------------------------------------------------------------ arguments
+def test_compute_dtype_that_cannot_be():
+  with pytest.raises(ValueError, match="compute_dtype must be .*'float16'"):
+    recurrent_cores.LSTMCore(3, 'float16')
+
+
 @pytest.mark.parametrize('name', list(_CORES))
 @pytest.mark.parametrize('units', [0, -2, 2.0, '8', True, None])
 def test_units_that_cannot_be(name, units):
