@@ -338,6 +338,7 @@ def dense_layers(
     fc_layer_params: Sequence[int],
     num_outputs: int,
     gain: float = 1.0,
+    compute_dtype: str = precision.FLOAT32,
     name: str | None = None,
 ) -> tf.keras.Sequential:
   """Returns fully connected layers: ReLU after each but the last.
@@ -346,6 +347,8 @@ def dense_layers(
     fc_layer_params: Units of the hidden layers.
     num_outputs: Units of the last layer.
     gain: Gain of the last layer's orthogonal kernel; that of others is sqrt 2.
+    compute_dtype: Type that the hidden layers compute in, as for
+      `precision.layer_policy`; the last one computes in float32.
     name: Name of the `tf.keras.Sequential`.
   """
   layers = [
@@ -353,6 +356,7 @@ def dense_layers(
           units,
           activation='relu',
           kernel_initializer=keras_layers.FreshOrthogonal(2**0.5),
+          dtype=precision.layer_policy(compute_dtype),
       )
       for units in fc_layer_params
   ]

@@ -48,6 +48,7 @@ class RecurrentQNetwork(encoders.ScalesIntegers):
       core: recurrent_cores.RecurrentCore | None = None,
       head_units: int | None = 64,
       dueling: bool = True,
+      compute_dtype: str = precision.FLOAT32,
       name: str = 'RecurrentQNetwork',
   ):
     """Creates the network.
@@ -59,6 +60,8 @@ class RecurrentQNetwork(encoders.ScalesIntegers):
       core: A `RecurrentCore`; None for a feed-forward network.
       head_units: Units of the hidden layers of the head; None for none.
       dueling: Whether value and advantages have heads of their own.
+      compute_dtype: Type that the hidden layers of the head compute in, as for
+        `precision.layer_policy`.
       name: Name of the network.
     """
     check_action_spec(action_spec)
@@ -72,11 +75,13 @@ class RecurrentQNetwork(encoders.ScalesIntegers):
     num_actions = int(action_spec.maximum) + 1
     hidden = () if head_units is None else (head_units,)
     self._advantage_head = encoders.dense_layers(
-        hidden, num_actions, name='Advantages'
+        hidden, num_actions, compute_dtype=compute_dtype, name='Advantages'
     )
     self._value_head = None
     if dueling:
-      self._value_head = encoders.dense_layers(hidden, 1, name='Value')
+      self._value_head = encoders.dense_layers(
+          hidden, 1, compute_dtype=compute_dtype, name='Value'
+      )
     self.__call__(
         tensor_spec.sample_spec_nest(observation_spec, outer_dims=(1,))
     )
@@ -163,8 +168,8 @@ def create_q_networks(
     core: A `RecurrentCore`; the target gets a similar one. None for none.
     head_units: Units of the hidden layers of the head; None for none.
     dueling: Whether value and advantages have heads of their own.
-    compute_dtype: Type that the trunk computes in, as for `create_networks`;
-      core and head compute in float32.
+    compute_dtype: Type that trunk and hidden layers of the head compute in, as
+      for `create_networks`. The core has its own (`LSTMCore.compute_dtype`).
 
   Returns:
     `QNetworks`, whose weights differ until the agent copies them.
@@ -195,6 +200,7 @@ def create_q_networks(
           own_core,
           head_units,
           dueling,
+          compute_dtype,
           name=name,
       )
       for name, own_core in zip(('Q', 'TargetQ'), cores, strict=True)

@@ -117,6 +117,20 @@ def test_first_weights_of_the_heads():
   assert np.abs(heads[0][0] - heads[2][0]).max() > 0.05
 
 
+def test_hidden_layers_compute_in_bfloat16_and_the_last_one_in_float32():
+  exact = _stir(_networks().q_network)
+  rounded = _networks(compute_dtype='bfloat16').q_network
+  for mine, theirs in zip(rounded.variables, exact.variables, strict=True):
+    mine.assign(theirs)
+  types = [layer.compute_dtype for layer in rounded._advantage_head.layers]
+  assert types == ['bfloat16', 'float32']
+  x, y = (net(_observations(50))[0].numpy() for net in (rounded, exact))
+  assert x.dtype == np.float32
+  assert 1e-3 < np.abs(x - y).max() / np.abs(y).max() < 0.03
+  # Values of 8 bits would be few.
+  assert np.mean(x == tf.cast(tf.cast(x, tf.bfloat16), tf.float32)) < 0.1
+
+
 @pytest.mark.parametrize(
     ('spec', 'num_actions'),
     [
