@@ -27,8 +27,8 @@ class NeighborBonus(
   (section 2, algorithm 1) over the k nearest features f_i of the episode, where
   m is the running mean of their squared distances, these included;
   `cluster_distance` is subtracted from each quotient d^2 / m, down to 0. The
-  bonus is 0 where the root is above `max_similarity`. A factor for a `Product`,
-  beside a `BoundedFactor` of RND: that is the bonus of NGU.
+  bonus is 0 where the denominator is above `max_similarity`. A factor for a
+  `Product`, beside a `BoundedFactor` of RND: that is the bonus of NGU.
   """
 
   def __init__(
@@ -56,7 +56,7 @@ class NeighborBonus(
       cluster_distance: Quotient d^2 / m up to which two observations are the
         same; it is subtracted from all.
       constant: c, above 0, which bounds the bonus.
-      max_similarity: Root above which nothing is paid.
+      max_similarity: Denominator above which nothing is paid.
       discount_factor: As for `Curiosity`.
       scale_horizon_env_steps: As for `Curiosity`.
       least_scale_share: As for `Curiosity`.
