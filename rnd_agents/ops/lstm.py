@@ -117,6 +117,8 @@ def unroll(
 def _with_gradient(compute_dtype: tf.DType) -> Callable[..., list[tf.Tensor]]:
   """Returns `_forward` as a function with `_gradient`, for any shapes."""
 
+  # A tape ignores the override in its own graph
+  # (findings/tf_gradient_override_map_is_ignored_by_inner_tapes.sh).
   @tf.function(
       autograph=False,
       input_signature=[
