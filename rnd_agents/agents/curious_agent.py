@@ -74,7 +74,8 @@ class CuriousAgent(replay_agent.ReplayAgent):
   of which a `TwoStreamSacAgent` gets each by itself. The bonus is that of the
   present predictor and statistics. Steps that begin with a LAST frame, padding
   and the step to the next episode, have weight 0. A `CategoricalDqnAgent` or
-  `DdpgAgent`, whose losses take no weights of steps, gets the others alone.
+  `DdpgAgent`, whose losses take no weights of steps, gets the others alone,
+  each as often as it counts.
   """
 
   def __init__(
@@ -269,7 +270,8 @@ class CuriousAgent(replay_agent.ReplayAgent):
     is_last = experience.is_boundary()
     valid = q_learning.valid_steps(is_last)
     # TF-Agents' `is_last` is that of the next step types.
-    step_weights = q_learning.step_weights(is_last, experience.is_last())
+    counts = q_learning.step_weights(is_last, experience.is_last())
+    step_weights = counts
     if weights is not None:
       step_weights *= weights[:, tf.newaxis]
     replayed = self._replayed_transitions(experience)
@@ -300,6 +302,7 @@ class CuriousAgent(replay_agent.ReplayAgent):
       info = self._agent.train(
           *self._weighed(
               self._single_transitions(experience, rewards),
+              tf.reshape(counts, [-1]),
               tf.reshape(step_weights, [-1]),
           ),
           **stream,
@@ -343,18 +346,26 @@ class CuriousAgent(replay_agent.ReplayAgent):
     )
 
   def _weighed(
-      self, steps: trajectory.Trajectory, weights: tf.Tensor
+      self, steps: trajectory.Trajectory, counts: tf.Tensor, weights: tf.Tensor
   ) -> tuple[trajectory.Trajectory, tf.Tensor | None]:
-    """Returns steps [N, 2] and weights [N] as the agent inside takes them."""
+    """Returns steps and weights as the agent inside takes them.
+
+    Args:
+      steps: A `Trajectory` [N, 2].
+      counts: How often each step counts, whole numbers [N].
+      weights: `counts` times importance weights, [N].
+    """
     if not isinstance(self._agent, _CANNOT_WEIGH):
       return steps, weights
     # Neither of them returns TD errors: sequences keep equal priorities, and so
     # equal weights, but for those of 0.
-    kept = weights > 0.0
+    repeats = tf.cast(tf.where(weights > 0.0, counts, 0.0), tf.int32)
     # The mean over no step is NaN.
-    kept |= ~tf.reduce_any(kept) & (tf.range(tf.size(kept)) == 0)
+    is_spare = tf.range(tf.size(repeats)) < 1 - tf.reduce_sum(repeats)
+    repeats += tf.cast(is_spare, tf.int32)
     return (
-        tf.nest.map_structure(lambda x: tf.boolean_mask(x, kept), steps), None
+        tf.nest.map_structure(lambda x: tf.repeat(x, repeats, axis=0), steps),
+        None,
     )
 
   def _join(

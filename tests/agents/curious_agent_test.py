@@ -392,8 +392,11 @@ def _ddpg(train_step_counter):
   )
 
 
+@pytest.mark.parametrize('is_filled', [False, True])
 @pytest.mark.parametrize('create', [_categorical_dqn, _ddpg])
-def test_an_agent_that_cannot_weigh_steps_gets_the_valid_ones(create):
+def test_an_agent_that_cannot_weigh_steps_gets_the_valid_ones(
+    create, is_filled
+):
   rng = np.random.default_rng(0)
   if create is _ddpg:
     action = rng.uniform(-1, 1, [3, 4, 2]).astype(np.float32)
@@ -406,6 +409,13 @@ def test_an_agent_that_cannot_weigh_steps_gets_the_valid_ones(create):
       _DISCOUNTS,
       action,
   )
+  # The last sequence has importance weight 0.
+  steps = [(b, t) for b, t in _STEPS[1] if b < 2]
+  if is_filled:  # The last frame of the second one repeats its last step.
+    following = rows.next_step_type.numpy()
+    following[1, 3] = LAST
+    rows = rows.replace(next_step_type=tf.constant(following))
+    steps.append((1, 1))
   inside, alone = (create(tf.Variable(0, dtype=tf.int64)) for _ in range(2))
   inside.initialize()
   alone.initialize()
@@ -413,8 +423,6 @@ def test_an_agent_that_cannot_weigh_steps_gets_the_valid_ones(create):
     variable.assign(value)
   agent = agents.CuriousAgent(inside)
   before = [variable.numpy() for variable in inside.variables]
-  # The last sequence has importance weight 0.
-  steps = [(b, t) for b, t in _STEPS[1] if b < 2]
   pairs = tf.nest.map_structure(
       lambda x: tf.stack([x[b, t : t + 2] for b, t in steps]), rows
   )
