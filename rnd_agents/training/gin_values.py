@@ -290,7 +290,8 @@ def describe(annotation: Any) -> str:
   if kind in _SEQUENCES:
     item = arguments[0] if arguments else Any
     if fits(64, item):
-      return 'a list, such as (64, 64)'
+      items = {int: ' of integers', float: ' of numbers'}.get(item, '')
+      return f'a list{items}, such as (64, 64)'
     return f'a list (each item: {describe(item)})'
   if kind is collections.abc.Callable and any(map(_is_checked, arguments)):
     return f'a function (@name) that returns a {arguments[-1].__name__}'

@@ -173,6 +173,15 @@ def test_fits(annotation, right, wrong):
     assert gin_values.describe(annotation)
 
 
+def test_a_list_of_other_items_is_told_which_it_takes():
+  for binding, items in {
+      'create_networks.fc_layer_params = (64.5,)': 'of integers',
+      "PositionGoals.low = ('a',)": 'of numbers',
+  }.items():
+    with pytest.raises(errors.GinError, match=f'must be a list {items}'):
+      gin_files.parse([], [binding])
+
+
 # The programs' name of what a dataclass holds: TF-Agents' examples have it.
 _OTHER_NAMES = {'train_eval': 'Experiment', 'explore': 'Exploration'}
 
