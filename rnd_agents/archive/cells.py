@@ -23,10 +23,18 @@ import numpy as np
 
 from rnd_agents import errors
 from rnd_agents import observations
+from rnd_agents import ranges
 
 _DIGEST_BYTES = 16
 # An array of more entries is an image if it has the axes of one.
 _MIN_IMAGE_SIDE = 16
+_RANGES = dict(
+    width=ranges.COUNT,
+    height=ranges.COUNT,
+    levels=ranges.Range(
+        lambda x: 2 <= x <= 256 and x % 1 == 0, 'an integer from 2 to 256'
+    ),
+)
 
 
 class KeyFailure(errors.UserError, RuntimeError):
@@ -59,6 +67,7 @@ def coarse_observation(
     levels: Levels of grey, from 2 to 256.
     digits: Decimals that floating numbers are rounded to.
   """
+  ranges.check(_RANGES, locals(), 'coarse_observation.')
   del env
   digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
 

@@ -38,6 +38,17 @@ def test_coarse_image_where_areas_cut_pixels():
   )
 
 
+@pytest.mark.parametrize(
+    'setting', ['width=0', 'height=-1', 'levels=1', 'levels=257', 'width=2.5']
+)
+def test_pictures_that_would_mix_cells_are_refused(setting):
+  name, _, value = setting.partition('=')
+  with pytest.raises(errors.InvalidValue, match=f'coarse_observation.{name}'):
+    cells.coarse_observation(
+        np.zeros([16, 16], np.uint8), None, **{name: float(value)}
+    )
+
+
 def test_coarse_observation_rounds_vectors():
   def key(*numbers):
     return cells.coarse_observation(np.array(numbers, np.float32), None)
