@@ -95,8 +95,8 @@ class Exploration:
   Attributes:
     root_dir: Folder for the files; an exploration found there is resumed.
     seed: Decides the worlds, the choice of cells and the actions.
-    num_env_steps: Steps of exploration, all environments together; those that
-      put environments back do not count.
+    num_env_steps: Steps of exploration, all environments together, rounded up
+      to whole iterations; those that put environments back do not count.
     num_worlds: Episode seeds, each with cells of its own.
     world_seeds: The episode seeds; None draws them from `seed`.
     num_environments: Environments that explore side by side.
