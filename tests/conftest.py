@@ -54,6 +54,7 @@ _VERSIONS = (
     'networks/q_network_test.py',
     'networks/recurrent_cores_test.py',
     'networks/resnet_test.py::test_is_figure_3',
+    'ops/lstm_test.py',
     'replay/saved_replay_test.py::test_a_restored_replay',
     'serving/batched_policy_test.py',
     'train/collect_demos_test.py::test_cue_lock',
