@@ -138,10 +138,14 @@ def as_arrays(
           ' environment, without a batch dimension.'
       )
     with np.errstate(over='ignore'):  # 1e39 is infinite in float32.
-      array = array.astype(leaf.dtype)
-    if array.dtype.kind == 'f' and not np.all(np.isfinite(array)):
-      raise errors.InvalidValue(f'{path} is not finite: {array}.')
-    arrays.append(array)
+      converted = array.astype(leaf.dtype)
+    if converted.dtype.kind == 'f' and not np.all(np.isfinite(converted)):
+      raise errors.InvalidValue(f'{path} is not finite: {converted}.')
+    if converted.dtype.kind in 'iu' and not np.array_equal(converted, array):
+      raise errors.InvalidValue(
+          f'{path} is beyond the numbers of {np.dtype(leaf.dtype)}: {array}.'
+      )
+    arrays.append(converted)
   return tf.nest.pack_sequence_as(spec, arrays)
 
 

@@ -154,6 +154,7 @@ def test_answers_see_changed_weights_at_once():
         (dict(x=np.array([1.0, 1e39]), n=np.uint8(0)), 'x is not finite'),
         (dict(x=np.ones([1, 2]), n=np.uint8(0)), r'x is float64 \[1, 2\] and'),
         (dict(x=np.ones(2), n=0.5), 'n is float64 .* must be uint8'),
+        (dict(x=np.ones(2), n=np.uint16(300)), 'n is beyond .* uint8: 300'),
         (dict(x=np.ones(2)), "must have .*'time_step/observation/n'"),
     ],
 )
