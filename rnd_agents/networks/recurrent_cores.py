@@ -228,15 +228,10 @@ class LSTMCore(RecurrentCore):
     weights = lstm.Weights(cell.kernel, cell.recurrent_kernel, cell.bias)
     if state is None:
       state = [tf.zeros([tf.shape(features)[0], self.units])] * 2
-    if features.shape.rank == 3:
-      state = lstm.State(*state)
-      return lstm.unroll(
-          features, weights, state, resets, holds, self._computes_in
-      )
-    old = lstm.State(*(tf.where(resets, 0.0, x) for x in state))
-    new = lstm.step(features, weights, old, self._computes_in)
-    held = [tf.where(holds, x, y) for x, y in zip(old, new, strict=True)]
-    return new.output, held
+    take = lstm.unroll if features.shape.rank == 3 else lstm.step
+    return take(
+        features, weights, lstm.State(*state), resets, holds, self._computes_in
+    )
 
 
 class _LayerNormLSTMCell(tf.keras.layers.LSTMCell):

@@ -48,24 +48,31 @@ def step(
     features: tf.Tensor,
     weights: Weights,
     state: State,
+    resets: tf.Tensor,
+    holds: tf.Tensor,
     compute_dtype: tf.DType = tf.float32,
-) -> State:
+) -> tuple[tf.Tensor, State]:
   """Takes one step.
 
   Args:
     features: Float32 tensor x [B, F].
     weights: Float32 tensors.
     state: State before the step.
+    resets: Boolean tensor [B, 1]: where that state is 0.
+    holds: Boolean tensor [B, 1]: where the state is after the step what it was
+      before it.
     compute_dtype: Type that the products compute in; sums, gates and states are
       float32.
 
   Returns:
-    The state after the step.
+    A tuple (output [B, units], state after the step).
   """
   kernel, recurrent_kernel, bias = weights
+  old = _reset(state, resets)
   sums = _product(features, tf.cast(kernel, compute_dtype)) + bias
-  sums += _product(state.output, tf.cast(recurrent_kernel, compute_dtype))
-  return _next_state(_gates(sums), state.cell)
+  sums += _product(old.output, tf.cast(recurrent_kernel, compute_dtype))
+  new = _next_state(_gates(sums), old.cell)
+  return new.output, _held(old, new, holds)
 
 
 def unroll(
@@ -82,11 +89,10 @@ def unroll(
 
   Args:
     features: Float32 tensor x [B, T, F].
-    weights: Float32 tensors.
+    weights: As for `step`.
     state: State before the first step.
-    resets: Boolean tensor [B, T, 1]: where the state is 0 before a step.
-    holds: Boolean tensor [B, T, 1]: where the state is after a step what it was
-      before it.
+    resets: Boolean tensor [B, T, 1], as for each `step`.
+    holds: Boolean tensor [B, T, 1], as for each `step`.
     compute_dtype: As for `step`.
 
   Returns:
@@ -184,16 +190,13 @@ def _forward(
       t: tf.Tensor, output: tf.Tensor, cell: tf.Tensor, *written: Any
   ) -> tuple[Any, ...]:
     from_input, is_reset, is_held = (x.read(t) for x in rows)
-    output = tf.where(is_reset, 0.0, output)
-    cell = tf.where(is_reset, 0.0, cell)
-    sums = from_input + _product(output, recurrent_kernel)
-    gates = _gates(sums)
-    new = _next_state(gates, cell)
-    rows_of_step = new.output, *gates, output, cell
+    old = _reset(State(output, cell), is_reset)
+    gates = _gates(from_input + _product(old.output, recurrent_kernel))
+    new = _next_state(gates, old.cell)
+    rows_of_step = new.output, *gates, *old
     return (
         t + 1,
-        tf.where(is_held, output, new.output),
-        tf.where(is_held, cell, new.cell),
+        *_held(old, new, is_held),
         *(a.write(t, x) for a, x in zip(written, rows_of_step, strict=True)),
     )
 
@@ -284,6 +287,14 @@ def _next_state(gates: Sequence[tf.Tensor], cell: tf.Tensor) -> State:
   in_gate, forget_gate, candidate, out_gate = gates
   cell = forget_gate * cell + in_gate * candidate
   return State(out_gate * tf.tanh(cell), cell)
+
+
+def _reset(state: State, resets: tf.Tensor) -> State:
+  return State(*(tf.where(resets, 0.0, x) for x in state))
+
+
+def _held(old: State, new: State, holds: tf.Tensor) -> State:
+  return State(*(tf.where(holds, x, y) for x, y in zip(old, new, strict=True)))
 
 
 def _product(x: tf.Tensor, weights: tf.Tensor, **transposed: bool) -> tf.Tensor:

@@ -51,11 +51,19 @@ def _unroll(*args, **kwargs):
 
 
 def _step(features, *weights_and_state, **kwargs):
-  """`lstm.step` of flat arguments."""
+  """`lstm.step` of flat arguments, without resets and holds."""
   weights, state = weights_and_state[:3], weights_and_state[3:]
-  return lstm.step(
-      features, lstm.Weights(*weights), lstm.State(*state), **kwargs
+  never = np.zeros([_BATCH, 1], bool)
+  output, state = lstm.step(
+      features,
+      lstm.Weights(*weights),
+      lstm.State(*state),
+      never,
+      never,
+      **kwargs,
   )
+  np.testing.assert_array_equal(output, state.output)
+  return state
 
 
 def _slow(
