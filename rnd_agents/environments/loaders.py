@@ -22,6 +22,7 @@ from rnd_agents.environments import atari
 from rnd_agents.environments import envpool_family
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
+from rnd_agents.environments import headless
 from rnd_agents.environments import interface
 from rnd_agents.environments import minigrid_family
 from rnd_agents.environments import old_gym
@@ -323,6 +324,8 @@ def _make_single(
     env_kwargs: dict[str, Any],
 ) -> gymnasium.Env:
   """Makes one environment; runs in the worker where there is one."""
+  if env_kwargs.get('render_mode') is not None:
+    headless.prepare()
   if not isinstance(env, str):
     return _make_from_callable(
         env, env_kwargs, max_episode_steps, preprocessing, num_agents

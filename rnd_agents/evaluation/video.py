@@ -69,10 +69,6 @@ def rendering_environment(
   Raises:
     RecordingError: If the environment does not render, or has several agents.
   """
-  # A video is silent; pygame would look for a sound card and complain.
-  os.environ.setdefault('SDL_AUDIODRIVER', 'dummy')
-  if 'DISPLAY' not in os.environ:
-    os.environ.setdefault('MUJOCO_GL', 'egl')
   with gin.config_scope(scope):
     bound = gin.get_bindings(loaders.load_environment)
     if {**bound, **arguments}.get('num_agents') is not None:

@@ -17,6 +17,9 @@ from tf_agents.typing import types
 # Below this many rows, known when the graph is made, finding equal ones takes
 # longer than it saves: a step of the policy.
 _FEWEST_ROWS = 128
+# Distinct rows are filled up to a multiple of this, because oneDNN makes new
+# kernels for each number of rows, which takes longer than some more rows.
+_ROWS_MULTIPLE = 64
 
 
 class MergesEqualRows(encoding_network.EncodingNetwork):
@@ -93,6 +96,7 @@ def over_distinct_rows(
       tf.reshape(leaf, [-1, *shape]) for leaf, shape in zip(leaves, shapes)
   ]
   first, which = _distinct(rows)
+  first = _filled_up(first, tf.size(which))
   results = function(
       tf.nest.pack_sequence_as(
           observations, [tf.gather(leaf, first) for leaf in rows]
@@ -104,6 +108,22 @@ def over_distinct_rows(
       results, tf.concat([tf.shape(leaves[0])[:outer_rank], inner_shape], 0)
   )
   return tf.ensure_shape(results, outer_shape.concatenate(inner_shape))
+
+
+def _filled_up(first: tf.Tensor, num_rows: tf.Tensor) -> tf.Tensor:
+  """Appends row 0 until the number of rows recurs from batch to batch.
+
+  Args:
+    first: Indices of rows, [m].
+    num_rows: n, the number of all rows, which is never exceeded.
+
+  Returns:
+    Indices [k], with a multiple of `_ROWS_MULTIPLE` or n for k.
+  """
+  num_distinct = tf.size(first)
+  num_blocks = -(-num_distinct // _ROWS_MULTIPLE)
+  num_filled = tf.minimum(num_blocks * _ROWS_MULTIPLE, num_rows)
+  return tf.pad(first, [[0, num_filled - num_distinct]])
 
 
 def _distinct(rows: list[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
