@@ -493,15 +493,9 @@ def from_function(
         f' @create_rnd (without brackets), got {curiosity_fn!r}.'
     ) from error
   observation = action_masks.without_mask(time_step_spec.observation)
-  try:
-    curiosity = curiosity_fn(
-        time_step_spec._replace(observation=observation), action_spec
-    )
-  except RecursionError:
-    raise errors.InvalidValue(
-        f'{name} builds itself without an end: name another function than the'
-        ' one that it belongs to.'
-    ) from None
+  curiosity = curiosity_fn(
+      time_step_spec._replace(observation=observation), action_spec
+  )
   if not isinstance(curiosity, Curiosity):
     raise errors.InvalidType(
         f'{name} must return a Curiosity, got {type(curiosity).__name__}.'

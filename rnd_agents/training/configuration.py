@@ -389,6 +389,52 @@ def check_macros(sources: Sequence[Configuration]) -> None:
       )
 
 
+def _in_force(
+    found: Sequence[Binding], scope: str, configurable: str
+) -> list[Binding]:
+  """Returns the bindings of a configurable that is called in a scope."""
+  applying = [
+      each
+      for each in found
+      if each.configurable == configurable
+      and f'{scope}/'.startswith(f'{each.scope}/' if each.scope else '')
+  ]
+  applying.sort(key=lambda each: len(each.scope))
+  return list({each.parameter: each for each in applying}.values())
+
+
+def check_cycles() -> None:
+  """Refuses functions and classes that call themselves without an end.
+
+  Raises:
+    GinError: If there are any.
+  """
+  found = bound().parameters()
+  passed: set[str] = set()
+
+  def visit(scope: str, configurable: str, within: tuple[str, ...]) -> None:
+    for binding in _in_force(found, scope, configurable):
+      for leaf in gin_values.flatten(binding.value):
+        if not isinstance(leaf, gin_values.Reference):
+          continue
+        inner_scope = leaf.name.rpartition('/')[0] or scope
+        inner = leaf.selector.rpartition('.')[2]
+        name = f'@{inner_scope}/{inner}' if inner_scope else f'@{inner}'
+        if name in within:
+          cycle = ' calls '.join((*within[within.index(name):], name))
+          raise errors.GinError(
+              f'{binding.name} leads to no end: {cycle}. Bind another function'
+              ' or class to it.'
+          )
+        if name not in passed:
+          visit(inner_scope, inner, (*within, name))
+    passed.update(within[-1:])
+
+  for binding in found:
+    name = '@' + binding.name.removesuffix(f'.{binding.parameter}')
+    visit(binding.scope, binding.configurable, (name,))
+
+
 def check_scopes(used: Sequence[str] = ('train', 'eval')) -> None:
   """Refuses bindings that no run would use, and a run without environments.
 

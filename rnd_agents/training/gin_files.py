@@ -131,6 +131,7 @@ def parse(files: Sequence[str], bindings: Bindings = ()) -> list[str]:
     raise errors.GinError(message) from error
   configuration.check_macros([given, *sources.values()])
   configuration.check_types()
+  configuration.check_cycles()
   _inherited.clear()
   _inherited.update(configuration.bound().names)
   for source in [given, *(sources[path] for path in reversed(paths))]:

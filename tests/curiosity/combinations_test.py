@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for curiosities made of others, against their parts."""
 
-import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -48,12 +47,6 @@ def _rollouts():
 
 def _squares(transitions):
   return np.square(transitions.next_observation).mean(axis=-1)
-
-
-def test_a_function_that_builds_itself_is_refused():
-  gin.bind_parameter('create_lpm.error_fn', curiosity.create_lpm)
-  with pytest.raises(errors.InvalidValue, match='builds itself'):
-    curiosity.create_lpm(*random_rollouts.SPECS)
 
 
 def test_product():

@@ -15,6 +15,7 @@ from rnd_agents.environments import wrappers
 from rnd_agents.training import experiment  # noqa: F401
 from rnd_agents.training import gin_files
 from rnd_agents.training import off_policy  # noqa: F401
+from rnd_agents.training import two_level  # noqa: F401
 from tests import tiny_runs
 
 
@@ -174,6 +175,54 @@ def test_files_that_include_each_other(tmp_path, texts):
   with pytest.raises(errors.GinError, match='gin includes /.*gin: ') as caught:
     gin_files.parse([str(tmp_path / 'a.gin')])
   assert '\n' not in str(caught.value) and len(str(caught.value)) < 1_000
+
+
+@pytest.mark.parametrize(
+    ('bindings', 'words'),
+    [
+        (
+            ['OpenGoals.goals_fn = @OpenGoals'],
+            'OpenGoals.goals_fn .*: @OpenGoals calls @OpenGoals',
+        ),
+        (
+            ['create_lpm.error_fn = %MINE', 'MINE = @create_lpm'],
+            'create_lpm.error_fn .*: @create_lpm calls @create_lpm',
+        ),
+        (
+            [
+                'create_sum.curiosity_fns = [@create_rnd, @create_product]',
+                'create_product.curiosity_fns = (@rnd_agents.create_sum,)',
+            ],
+            '@create_(sum|product) calls @create_(sum|product) calls @create_',
+        ),
+        # In its scope, what has none is in force.
+        (
+            ['TwoLevelTraining.upper = @upper/TwoLevelTraining()'],
+            'TwoLevelTraining.upper .*upper/TwoLevelTraining calls @upper/Two',
+        ),
+        # A reference without a scope stays in the present one.
+        (
+            [
+                'a/create_product.curiosity_fns = [@create_sum]',
+                'create_sum.curiosity_fns = [@a/create_product]',
+            ],
+            '@a/create_product calls @a/create_sum calls @a/create_product',
+        ),
+    ],
+)
+def test_functions_that_call_themselves(bindings, words):
+  with pytest.raises(errors.GinError, match=words):
+    gin_files.parse([], bindings)
+
+
+def test_functions_that_call_themselves_in_another_scope():
+  gin_files.parse([], [
+      'TwoLevelTraining.upper = @upper/TwoLevelTraining()',
+      'upper/TwoLevelTraining.upper = @OnPolicyTraining()',
+      'create_sum.curiosity_fns = [@create_rnd, @b/create_product]',
+      'create_product.curiosity_fns = [@create_sum]',
+      'b/create_product.curiosity_fns = [@create_counts]',
+  ])
 
 
 def test_an_include_is_looked_up_beside_its_file(tmp_path):
