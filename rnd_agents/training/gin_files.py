@@ -124,7 +124,13 @@ def parse(files: Sequence[str], bindings: Bindings = ()) -> list[str]:
     with _quiet_search():
       gin.parse_config_files_and_bindings(paths, list(bindings))
   except (
-      AttributeError, ImportError, OSError, SyntaxError, TypeError, ValueError
+      AttributeError,
+      ImportError,
+      KeyError,  # Of a name that several modules have.
+      OSError,
+      SyntaxError,
+      TypeError,
+      ValueError,
   ) as error:
     message = _explain(error)
     gin.clear_config()  # A half.
@@ -275,6 +281,8 @@ def _explain(error: Exception) -> str:
     name, parameter = match.groups()
     instead = _INSTEAD.get(parameter, 'its caller passes it already.')
     return f'{name}.{parameter} has no effect: {instead}'
+  if 'Ambiguous selector' in message:
+    return message.replace('"', '') + ': write one of these names.'
   close = []
   match = re.search(
       r"[Nn]o configurable matching (?:reference )?'@?([^'()]+)", message

@@ -111,6 +111,10 @@ _TABLE = {
         'create_networks.fc_layer_params = 64': '{} .*list',
         'train/load_environment.vectorization = True': '{} .*text.*not True',
         'create_rnd_ppo_agent.agent_class = @Nope': "'@Nope'.* line 16",
+        'load_environment.wrappers = [@ActionRepeat]': (
+            "^train_eval: Ambiguous .*'rnd_agents.ActionRepeat'.* line 16 .*: write"
+        ),
+        'ActionRepeat.num_time_steps = 2': "Ambiguous .*'rnd_agents.ActionRep",
         'DEEP_SEA_SZE = 10': '{} has no effect.* mean DEEP_SEA_SIZE',
         'train_eval.num_shards = %A\nA = %B\nB = %A': '%A = %B = %A',
         'OnPolicyTraining.rollout_length = %NOPE': '%NOPE .*no value',
