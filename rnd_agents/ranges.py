@@ -7,6 +7,7 @@ import math
 import numbers
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
@@ -91,6 +92,16 @@ def check(
 def check_above_0(owner: str, **values: Any) -> None:
   """Checks, as `check` does, that numbers are above 0, or None."""
   check(dict.fromkeys(values, ABOVE_0.or_none()), values, owner)
+
+
+def check_flags(owner: str, **flags: Any) -> None:
+  """Raises InvalidType unless flags are True or False, such as for 'False'."""
+  for name, value in flags.items():
+    is_number = isinstance(value, (numbers.Integral, np.bool_))
+    if not is_number or value not in (0, 1):
+      raise errors.InvalidType(
+          f'{owner}{name} must be True or False, got {value!r}.'
+      )
 
 
 def check_learning_rates(owner: str, **rates: Any) -> None:

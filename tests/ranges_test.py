@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the checks of numbers."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -44,3 +45,14 @@ def test_a_schedule_is_no_class():
   ranges.check_learning_rates('A.', rate=schedules.ExponentialDecay(1.0, 2, 3))
   with pytest.raises(errors.InvalidValue, match='A.weight .*at least 0'):
     ranges.check_scheduled('A.', ranges.AT_LEAST_0, weight=-1)
+
+
+@pytest.mark.parametrize('value', ['False', '', None, 2, [], tf.constant(True)])
+def test_a_flag_is_no_text(value):
+  with pytest.raises(errors.InvalidType, match='A.is_on must be True or False'):
+    ranges.check_flags('A.', is_on=value)
+
+
+@pytest.mark.parametrize('value', [True, False, 0, 1, np.bool_(False)])
+def test_what_a_flag_may_be(value):
+  ranges.check_flags('A.', is_on=value)

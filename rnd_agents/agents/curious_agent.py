@@ -127,6 +127,7 @@ class CuriousAgent(replay_agent.ReplayAgent):
         'CuriousAgent', 'build it outside of the scope.'
     )
     ranges.check(_RANGES, locals(), 'CuriousAgent.')
+    ranges.check_flags('CuriousAgent.', greedy_eval=greedy_eval)
     ranges.check_scheduled(
         'CuriousAgent.', ranges.AT_LEAST_0, bonus_weight=bonus_weight
     )

@@ -265,10 +265,8 @@ def _check_flags(
   of_parent = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
   for name, parameter in {**of_parent, **signature.parameters}.items():
     value = arguments.get(name)
-    if isinstance(parameter.default, bool) and value not in (None, 0, 1):
-      raise errors.InvalidType(
-          f'RNDPPOAgent.{name} must be True or False, got {value!r}.'
-      )
+    if isinstance(parameter.default, bool) and value is not None:
+      ranges.check_flags('RNDPPOAgent.', **{name: value})
 
 
 def _check_advantages(

@@ -155,6 +155,7 @@ class Exploration:
     """Raises a UserError if settings cannot run."""
     ranges.check(_RANGES, vars(self), 'explore.')
     ranges.check(dict(seed=ranges.COUNT_OR_0), vars(self))
+    ranges.check_flags('explore.', counts_unfinished=self.counts_unfinished)
     if self.num_worlds > self.max_cells:
       raise errors.InvalidValue(
           f'explore.num_worlds must be at most explore.max_cells ='

@@ -132,6 +132,7 @@ class LearningProgress(curiosity.Curiosity):
         dict(eta=eta, queue_size=queue_size),
         f'{name}.',
     )
+    ranges.check_flags(f'{name}.', pays_progress=pays_progress)
     factory.check_units(
         name, fc_layer_params=fc_layer_params, num_features=(num_features,)
     )

@@ -60,6 +60,7 @@ class NovelD(curiosity.Curiosity):
     ranges.check(
         dict(alpha=ranges.WITHIN_0_AND_1), dict(alpha=alpha), f'{name}.'
     )
+    ranges.check_flags(f'{name}.', first_visits_only=first_visits_only)
     if tf.nest.flatten(novelty.episodic_spec):
       raise errors.InvalidValue(
           f'{name}.novelty must depend on observations alone, as RND does; the'

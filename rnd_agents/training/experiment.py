@@ -136,6 +136,11 @@ class Experiment:
     ranges.check(
         dict(warm_up_env_steps=ranges.COUNT_OR_0), vars(self), f'{name}.'
     )
+    ranges.check_flags(
+        f'{name}.',
+        record_video=self.record_video,
+        save_policies=self.save_policies,
+    )
     if self.num_environments % self.num_shards:
       raise errors.InvalidValue(
           f'{name}.num_environments must be a multiple of num_shards, got'

@@ -136,6 +136,9 @@ class ReplayTraining(training.Training):
         vars(self),
         f'{_NAME}.',
     )
+    ranges.check_flags(
+        f'{_NAME}.', replaces_damaged_replay=self.replaces_damaged_replay
+    )
     if self.rollout_length % self.collect_length:
       raise errors.InvalidValue(
           f'{_NAME}.rollout_length must be a multiple of collect_length, got'

@@ -65,6 +65,7 @@ _REFUSED = {
     ),
     'bonus_weight': lambda: _around(bonus_weight=-1),
     'predictor_learns_from': lambda: _around(predictor_learns_from='both'),
+    'greedy_eval must be True or': lambda: _around(greedy_eval='False'),
     'Curiosity': lambda: _around('rnd'),
     'rnd_optimizer': lambda: _around(curiosity.create_rnd(*_SPECS)),
     'unroll_length': lambda: _train(_around(n_step=3)),

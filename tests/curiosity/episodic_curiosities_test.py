@@ -68,6 +68,11 @@ def test_novel_d_without_its_two_changes_is_rnd():
   assert not novel_d.episodic_spec
 
 
+def test_a_text_does_not_decide_which_visits_pay():
+  with pytest.raises(errors.InvalidType, match='NovelD.first_visits_only .*Tr'):
+    curiosity.NovelD(curiosity.create_rnd(*_SPECS), first_visits_only='False')
+
+
 def test_places_of_one_key_are_one_place():
   novel_d = curiosity.NovelD(
       curiosity.create_rnd(*_SPECS), key_fn=lambda observation: observation > 0

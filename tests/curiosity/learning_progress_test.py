@@ -146,3 +146,13 @@ def test_noise_stops_paying_and_a_skill_pays_while_it_is_learned():
 def test_refuses_what_is_no_error_of_prediction(error_fn, word):
   with pytest.raises(errors.InvalidValue, match=word):
     curiosity.create_lpm(*random_rollouts.SPECS, error_fn)
+
+
+def test_a_text_does_not_decide_what_is_paid():
+  with pytest.raises(errors.InvalidType, match='Progress.pays_progress .*True'):
+    curiosity.LearningProgress(
+        random_rollouts.SPECS[0].observation,
+        random_rollouts.SPECS[1],
+        curiosity.create_rnd(*random_rollouts.SPECS),
+        pays_progress='False',
+    )

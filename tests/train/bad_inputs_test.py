@@ -112,7 +112,7 @@ _TABLE = {
         'train/load_environment.vectorization = True': '{} .*text.*not True',
         'create_rnd_ppo_agent.agent_class = @Nope': "'@Nope'.* line 16",
         'load_environment.wrappers = [@ActionRepeat]': (
-            "^train_eval: Ambiguous .*'rnd_agents.ActionRepeat'.* line 16 .*: write"
+            "^train_eval: Ambiguous .*'rnd_agents.Acti.* line 16 .*: write one"
         ),
         'ActionRepeat.num_time_steps = 2': "Ambiguous .*'rnd_agents.ActionRep",
         'DEEP_SEA_SZE = 10': '{} has no effect.* mean DEEP_SEA_SIZE',

@@ -16,6 +16,7 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.agents import return_streams
+from rnd_agents.archive import exploration
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import evaluator
 from rnd_agents.evaluation import saved_policy
@@ -24,6 +25,7 @@ from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import loops
+from rnd_agents.training import off_policy
 from rnd_agents.training import run_directory
 from rnd_agents.training import runs
 from tests import tiny_runs
@@ -211,6 +213,17 @@ def test_one_of_two_goals_ends_a_run():
   goals = dict(stop_at_success_rate=1.0, stop_at_return=20.0)
   with pytest.raises(errors.InvalidValue, match='return = 20.0 .*one of them'):
     experiment.Experiment('runs/x', **goals).check()
+
+
+def test_a_text_decides_nothing():
+  for name in ('record_video', 'save_policies'):
+    with pytest.raises(errors.InvalidType, match=f'train_eval.{name} .*False'):
+      experiment.Experiment('runs/x', **{name: 'False'}).check()
+  replay = off_policy.ReplayTraining(replaces_damaged_replay='False')
+  with pytest.raises(errors.InvalidType, match='ReplayTraining.replaces_dam'):
+    replay.check(100, 1)
+  with pytest.raises(errors.InvalidType, match='explore.counts_unfinished'):
+    exploration.Exploration('runs/x', counts_unfinished='False').check()
 
 
 def test_another_seed_gives_other_numbers(whole, solved):
