@@ -95,7 +95,14 @@ class ReplayLearner(loops.Learner):
   # Beginning.
 
   def begin(self) -> None:
-    self._add_demonstrations(self._read_demonstrations())
+    episodes = self._read_demonstrations()
+    # Not in `_add_demonstrations`: the statistics of a resumed run have them.
+    if self._agent.observation_normalizer is not None:
+      for episode in episodes:
+        self._agent.observation_normalizer.update(
+            local.as_tensors(episode.observation)
+        )
+    self._add_demonstrations(episodes)
 
   def pretrain(self) -> Iterator[bool]:
     """Learns from demonstrations only."""
@@ -116,10 +123,6 @@ class ReplayLearner(loops.Learner):
     for episode in episodes:
       states = tuple(_stored_states(episode, spec))
       episode = episode.replace(policy_info=dict(network_state=states))
-      if self._agent.observation_normalizer is not None:
-        self._agent.observation_normalizer.update(
-            local.as_tensors(episode.observation)
-        )
       episodic = ()
       if self._agent.curiosity is not None:
         episodic = self._agent.curiosity.episodic_of_rows(episode)

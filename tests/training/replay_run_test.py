@@ -620,6 +620,31 @@ def test_a_damaged_replay_is_replaced_where_that_is_allowed(
     assert float(row['demonstration_sequences']) == 2 * _NUM_DEMONSTRATIONS
 
 
+def test_demonstrations_that_are_read_again_count_once(
+    tmp_path, demonstration_file, monkeypatch
+):
+  bindings = (
+      *_with_demonstrations(demonstration_file),
+      'R2D3Agent.normalize_observations = True',
+      'ReplayTraining.replaces_damaged_replay = True',
+  )
+  _run_without_memory(tmp_path, 60, *bindings)
+  (path,) = tmp_path.glob('checkpoints/replay/demonstrations_*')
+  path.write_bytes(path.read_bytes()[:-20])
+  set_state, found = replay_learner.ReplayLearner.set_state, []
+
+  def setting(self, *args):
+    statistics = self._agent.observation_normalizer.variables
+    found.extend(each.numpy() for each in statistics)
+    set_state(self, *args)
+    for before, after in zip(found, statistics, strict=True):
+      np.testing.assert_array_equal(after.numpy(), before)
+
+  monkeypatch.setattr(replay_learner.ReplayLearner, 'set_state', setting)
+  assert _run_without_memory(tmp_path, 90, *bindings).finished
+  assert found
+
+
 def test_pretraining_is_evaluated_and_ends_the_run_that_has_solved_it(
     tmp_path, demonstration_file, monkeypatch
 ):
