@@ -364,6 +364,20 @@ def separate_gin_state() -> Iterator[None]:
     config._set_config_is_locked(was_locked)  # pylint: disable=protected-access
 
 
+@contextlib.contextmanager
+def temporary_gin_bindings() -> Iterator[None]:
+  """Runs a block that may bind; restores gin's bindings afterwards."""
+  from gin import config  # pylint: disable=g-import-not-at-top
+
+  bindings = config._CONFIG  # pylint: disable=protected-access
+  before = {key: dict(values) for key, values in bindings.items()}
+  try:
+    yield
+  finally:
+    bindings.clear()
+    bindings.update(before)
+
+
 def gymnasium_worker() -> Callable[..., None]:
   """Returns the function that a worker process of AsyncVectorEnv runs."""
   from gymnasium.vector import async_vector_env  # pylint: disable=g-import-not-at-top

@@ -273,7 +273,8 @@ def explore(root_dir: str, **more: Any) -> Result:
   Raises:
     UserError: If the settings cannot run, or the exploration had to stop.
   """
-  return run(Exploration(root_dir, **more))
+  with gin_files.binding('explore', more) as others:
+    return run(Exploration(root_dir, **others))
 
 
 def run(config: Exploration) -> Result:

@@ -220,7 +220,8 @@ def train_eval(
   Raises:
     UserError: If the settings cannot run, or the run had to stop.
   """
-  return run(Experiment(root_dir, **more), make_shards)
+  with gin_files.binding('train_eval', more) as others:
+    return run(Experiment(root_dir, **others), make_shards)
 
 
 def train_files(

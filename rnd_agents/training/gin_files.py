@@ -198,6 +198,30 @@ def parsed(
       _inherited.update(inherited)
 
 
+@contextlib.contextmanager
+def binding(
+    owner: str, arguments: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+  """Binds arguments of a program, which gin records then, for a block.
+
+  Args:
+    owner: Name of the configurable that takes them.
+    arguments: Values by name.
+
+  Yields:
+    The arguments that gin cannot bind, such as objects, to be passed.
+  """
+  others = {}
+  with _compat.temporary_gin_bindings():
+    with gin.unlock_config():
+      for name, value in arguments.items():
+        try:
+          gin.parse_config(f'{owner}.{name} = {_as_text(name, value)}')
+        except ValueError:
+          others[name] = value
+    yield others
+
+
 def _read(
     path: str,
     sources: dict[str, configuration.Configuration],

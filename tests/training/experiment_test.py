@@ -215,6 +215,20 @@ def test_one_of_two_goals_ends_a_run():
     experiment.Experiment('runs/x', **goals).check()
 
 
+def test_arguments_of_a_program_are_settings_of_the_run(tmp_path):
+  more = dict(num_environments=2, record_video=False, save_policies=False)
+  _run(tmp_path, 64, **more)
+  settings = run_files.read_run_record(tmp_path)['settings']
+  for name, value in more.items():
+    assert settings[f'train_eval.{name}'] == str(value)
+    line = f'\ntrain_eval.{name} = {value}\n'
+    assert line in (tmp_path / 'operative_config.gin').read_text()
+  with pytest.raises(errors.SetupError, match='environments was 2 and is now'):
+    _run(tmp_path, 96, **(more | dict(num_environments=4)))
+  assert '\ntrain_eval.num_env_steps' in gin.config_str()
+  assert 'train_eval.num_environments = 2' not in gin.config_str()
+
+
 def test_a_text_decides_nothing():
   for name in ('record_video', 'save_policies'):
     with pytest.raises(errors.InvalidType, match=f'train_eval.{name} .*False'):

@@ -161,6 +161,18 @@ def test_an_include_that_is_missing_is_one_sentence(tmp_path, caplog):
   assert caplog.messages[0] == 'Path not found: no_such.gin'
 
 
+def test_arguments_of_a_program_are_bound_for_a_block():
+  gin_files.parse([], ['train_eval.num_shards = 3', 'explore.num_worlds = 2'])
+  before, thing = gin.config_str(), object()
+  given = dict(num_shards=4, stop_at_return=None, callbacks=[thing], nope=5)
+  with gin_files.binding('train_eval', given) as others:
+    assert others == dict(callbacks=[thing], nope=5)
+    assert gin.query_parameter('train_eval.num_shards') == 4
+    assert gin.query_parameter('train_eval.stop_at_return') is None
+    assert gin.query_parameter('explore.num_worlds') == 2
+  assert gin.config_str() == before and gin.config_is_locked()
+
+
 @pytest.mark.parametrize(
     'texts',
     [
