@@ -14,6 +14,7 @@ from gymnasium import spaces
 import numpy as np
 
 from rnd_agents import errors
+from rnd_agents import ranges
 from rnd_agents import words
 from rnd_agents.environments import envpool_family
 from rnd_agents.environments import episode_replay
@@ -27,6 +28,7 @@ _LEFT, _RIGHT, _FORWARD, _PICK_UP, _TOGGLE = 0, 1, 2, 3, 5
 _STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 OBSERVATIONS = ('one_hot', 'pixels', 'dict')
 MISSIONS = (None, 'words')
+_ODD = ranges.Range(lambda x: x >= 3 and x % 2 == 1, 'an odd integer from 3')
 # Words of all missions of minigrid 3.1: those of its wrapper
 # DictObservationSpaceWrapper, then those that only BabyAI's instructions have.
 # Saved policies depend on their order: append new ones.
@@ -99,10 +101,14 @@ def load_minigrid(
     raise failures.EnvironmentSetupError(
         f'mission must be one of {MISSIONS}, not {mission!r}.'
     )
+  env_kwargs = dict(env_kwargs or {})
+  ranges.check(dict(tile_size=ranges.COUNT), locals(), 'load_minigrid.')
+  ranges.check(
+      dict(agent_view_size=_ODD), env_kwargs, 'load_environment.env_kwargs: '
+  )
   failures.import_extra('minigrid', 'minigrid', env_id)
   if observation != 'dict' or mission is not None:
     _check_wrappers(batch_arguments.get('wrappers', ()))
-  env_kwargs = dict(env_kwargs or {})
   if max_episode_steps is not None:
     env_kwargs['max_episode_steps'] = max_episode_steps
   return vectorization.make_batch(

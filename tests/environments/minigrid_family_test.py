@@ -337,6 +337,24 @@ def test_where_there_is_no_way():
     env.expert_action()
 
 
+@pytest.mark.parametrize(
+    ('settings', 'words'),
+    [
+        (dict(tile_size=0), 'load_minigrid.tile_size .*from 1, got 0'),
+        (dict(observation='pixels', tile_size=-8), 'tile_size .*got -8'),
+        (dict(observation='pixels', tile_size='8'), "tile_size .*got '8'"),
+        (
+            dict(env_kwargs=dict(agent_view_size=4)),
+            'env_kwargs: agent_view_size must be an odd integer from 3, got 4',
+        ),
+        (dict(env_kwargs=dict(agent_view_size=1)), 'agent_view_size .*got 1'),
+    ],
+)
+def test_sizes_of_views_that_there_are_not(settings, words):
+  with pytest.raises(errors.UserError, match=words):
+    load(**settings)
+
+
 def _wrappers_of_minigrid():
   for name, kind in vars(minigrid_wrappers).items():
     if getattr(kind, '__module__', '') == 'minigrid.wrappers' and issubclass(
