@@ -14,12 +14,15 @@ can be repeated.
 
 from collections.abc import Sequence
 import functools
+import io
 import secrets
 from typing import NamedTuple, Protocol
 
 import gin
 import numpy as np
 
+from rnd_agents import errors
+from rnd_agents import plain_data
 from rnd_agents.environments import failures
 
 # Number of seeds drawn at a time: making a SeedSequence takes as long as a step
@@ -34,6 +37,25 @@ class EpisodeSeeds(Protocol):
       self, environment_index: int, num_environments: int, episode_index: int
   ) -> int:
     """Returns the seed of one episode, all three counted from 0."""
+
+
+def check_schedule(schedule: EpisodeSeeds | None) -> None:
+  """Raises EnvironmentSetupError unless checkpoints can hold a schedule.
+
+  Args:
+    schedule: Value of `seeding`; None for a stream.
+  """
+  try:
+    plain_data.dump(schedule, io.BytesIO())
+    is_plain = True
+  except errors.InvalidType:
+    is_plain = False
+  if schedule is not None and not (is_plain and hasattr(schedule, 'seed_of')):
+    raise failures.EnvironmentSetupError(
+        'load_environment.seeding must be a schedule of episode_seeds, such as'
+        ' @episode_seeds.cycle(), or a NamedTuple of a module, with a method'
+        f' seed_of, which checkpoints can hold, got {schedule!r}.'
+    )
 
 
 @functools.lru_cache(maxsize=4096)

@@ -177,6 +177,7 @@ def load_environment(
   if isinstance(env, str):
     env = _callable_named(env) or env
   name = vectorization_lib.default_name(env)
+  episode_seeds.check_schedule(seeding)
   if seeding is not None and num_places is not None:
     size = num_agents or 1  # A game has one seed.
     seeding = episode_seeds.of_part(

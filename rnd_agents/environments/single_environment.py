@@ -51,6 +51,7 @@ def from_gymnasium(
         ' from_old_gym for the old gym, load_environment for callables and ids,'
         ' VectorPyEnvironment for vector environments.'
     )
+  episode_seeds.check_schedule(seeding)
   if name is None:
     name = getattr(env.spec, 'id', None) or type(env.unwrapped).__name__
   return SinglePyEnvironment(

@@ -204,6 +204,28 @@ def test_bad_arguments(kwargs, message):
     loaders.load_environment(**kwargs)
 
 
+class _Schedule:
+  """A schedule that checkpoints cannot hold."""
+
+  def seed_of(self, environment_index, num_environments, episode_index):
+    return episode_index
+
+
+@pytest.mark.parametrize('seeding', [_Schedule(), 3, (3,), _Schedule])
+@pytest.mark.parametrize(
+    'load',
+    [
+        functools.partial(loaders.load_environment, 'CartPole-v1'),
+        lambda seeding: single_environment.from_gymnasium(
+            gymnasium.make('CartPole-v1'), seeding=seeding
+        ),
+    ],
+)
+def test_a_schedule_that_no_checkpoint_can_hold(load, seeding):
+  with pytest.raises(failures.EnvironmentSetupError, match='seeding must be a'):
+    load(seeding=seeding)
+
+
 @pytest.mark.parametrize(
     ('name', 'value'),
     [('life_discount', -0.1), ('life_discount', 1.5), ('step_timeout_s', -1.0)],
