@@ -66,6 +66,7 @@ class CountBonus(curiosity.Curiosity):
     self._environment_spec = tensor_spec.from_spec(
         action_masks.without_mask(environment_observation_spec)
     )
+    curiosity.check_key_fn(f'{name}.key_fn', key_fn, self._environment_spec)
     self._key_fn = key_fn
     self._exponent = exponent
     self._counts = tf.Variable(

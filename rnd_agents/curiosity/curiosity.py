@@ -31,6 +31,8 @@ from rnd_agents.statistics import running_statistics
 CuriosityFn = Callable[[ts.TimeStep, types.NestedTensorSpec], 'Curiosity']
 # Selects from a nest of tensors [outer..., *shape] what a curiosity sees.
 ObservationFn = Callable[[types.NestedTensor], types.NestedTensor]
+# Of the observations on which functions are tried.
+_OUTER_SHAPE = (2, 3)
 
 
 class Transitions(NamedTuple):
@@ -539,30 +541,70 @@ def observation_spec(
   )
 
 
+def check_key_fn(
+    name: str,
+    key_fn: ObservationFn | None,
+    environment_observation_spec: types.NestedTensorSpec,
+) -> None:
+  """Raises InvalidValue if a key function does not fit the observations.
+
+  Args:
+    name: Name of the setting with the function, for messages.
+    key_fn: Function from raw observations [outer..., ...] to keys [outer...,
+      ...], or None.
+    environment_observation_spec: A nest of tensor specs.
+  """
+  if key_fn is not None:
+    specs = tensor_spec.from_spec(environment_observation_spec)
+    _select(name, key_fn, _zeros(specs))
+
+
 def _selected_example(
     specs: types.NestedTensorSpec, observation_fn: ObservationFn
 ) -> types.NestedTensor:
-  """Returns what a function selects from observations [1, 1, ...] of zeros.
+  """Returns what a function selects from observations of zeros.
 
   Raises:
     InvalidValue: If the function does not fit the observations.
   """
-  example = tf.nest.map_structure(
-      lambda spec: encoders.encode_discrete(
-          tf.zeros([1, 1] + spec.shape.as_list(), spec.dtype), spec
-      ),
-      specs,
+  encoded = tf.nest.map_structure(
+      encoders.encode_discrete, _zeros(specs), specs
   )
+  return _select('observation_fn', observation_fn, encoded)
+
+
+def _zeros(specs: types.NestedTensorSpec) -> types.NestedTensor:
+  """Returns observations, without their action masks, of zeros."""
+  return tf.nest.map_structure(
+      lambda spec: tf.zeros([*_OUTER_SHAPE, *spec.shape], spec.dtype),
+      action_masks.without_mask(specs),
+  )
+
+
+def _select(
+    name: str, function: ObservationFn, example: types.NestedTensor
+) -> types.NestedTensor:
+  """Returns what a function selects from observations [*_OUTER_SHAPE, ...]."""
+  what = f'{name} {getattr(function, "__name__", function)}'
   try:
-    return observation_fn(example)
+    selected = function(example)
   # A function for other observations may raise anything.
   except Exception as error:
     shapes = tf.nest.map_structure(lambda x: x.shape[2:].as_list(), example)
-    name = getattr(observation_fn, '__name__', observation_fn)
     raise errors.InvalidValue(
-        f'observation_fn {name} fails on observations of shapes {shapes}:'
-        f' {type(error).__name__}: {error}'
+        f'{what} fails on observations of shapes {shapes}:'
+        f' {type(error).__name__}: {errors.message_of(error)}'
     ) from error
+  for leaf in tf.nest.flatten(selected):
+    if not tf.is_tensor(leaf) or leaf.shape[:2] != _OUTER_SHAPE:
+      got = f'shape {leaf.shape}' if tf.is_tensor(leaf) else repr(leaf)
+      brackets = ' Write brackets behind its name.' if callable(leaf) else ''
+      raise errors.InvalidValue(
+          f'{what} must return a tensor with a row for each observation,'
+          f' [{_OUTER_SHAPE[0]}, {_OUTER_SHAPE[1]}, ...] for observations of'
+          f' this shape, got {got}.{brackets}'
+      )
+  return selected
 
 
 def _needs_float64(dtype: tf.DType) -> bool:

@@ -69,9 +69,18 @@ class NovelD(curiosity.Curiosity):
     combinations.refuse_sum(name, novelty)
     self.novelty = novelty
     self._alpha = alpha
+    self._key_fn = key_fn
     self._visits = None
     if first_visits_only:
       self._visits = episodic_memory.FirstVisits(key_fn, name=name)
+
+  def check_key_fn(
+      self, environment_observation_spec: types.NestedTensorSpec
+  ) -> None:
+    """Raises InvalidValue if `key_fn` does not fit the observations."""
+    curiosity.check_key_fn(
+        f'{self.name}.key_fn', self._key_fn, environment_observation_spec
+    )
 
   @property
   def trainable_variables(self) -> Sequence[tf.Variable]:
@@ -157,4 +166,6 @@ def create_novel_d(
   novelty = curiosity.from_function(
       'create_novel_d.novelty_fn', novelty_fn, time_step_spec, action_spec
   )
-  return NovelD(novelty)
+  novel_d = NovelD(novelty)
+  novel_d.check_key_fn(time_step_spec.observation)
+  return novel_d

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for the seam of curiosities: transitions, and one written here."""
 
+import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -17,6 +18,7 @@ from rnd_agents import environments
 from rnd_agents import errors
 from rnd_agents import networks
 from rnd_agents import tasks
+from tests.curiosity import random_rollouts
 
 SIZE = 10
 NUM_ENVS = 16
@@ -42,6 +44,30 @@ class Counts(curiosity.Curiosity):
   def update_statistics(self, transitions):
     once = tf.reshape(tf.cast(transitions.valid, tf.float32), [-1])
     self._counts.scatter_add(tf.IndexedSlices(once, self._places(transitions)))
+
+
+@pytest.mark.parametrize(
+    'setting, create',
+    [
+        ('create_rnd.observation_fn', 'create_rnd'),
+        ('CountBonus.key_fn', 'create_counts'),
+        ('NovelD.key_fn', 'create_novel_d'),
+    ],
+)
+@pytest.mark.parametrize(
+    'function, fault',
+    [
+        (lambda x: x['agent'], "fails on observations of shapes [^']*'agent'"),
+        (tf.reduce_sum, r'got shape \(\)'),
+        (curiosity.key_observation_fn, 'Write brackets behind its name'),
+        (lambda x: {'x': x, 'y': 1.0}, 'got 1.0'),
+    ],
+)
+def test_refuses_a_function_that_does_not_fit(setting, create, function, fault):
+  gin.bind_parameter(setting, function)
+  name = setting.replace('create_rnd.', '')
+  with pytest.raises(errors.InvalidValue, match=f'^{name} .*{fault}'):
+    getattr(curiosity, create)(*random_rollouts.SPECS)
 
 
 @pytest.mark.parametrize(
