@@ -237,6 +237,14 @@ class CuriousAgent(replay_agent.ReplayAgent):
     if self._is_optimistic:
       self._agent.count(row, mask)
 
+  def check_unroll_length(self, unroll_length: int) -> None:
+    if unroll_length < self._n_step:
+      raise errors.InvalidValue(
+          f'CuriousAgent.n_step={self._n_step} needs sequences of at least'
+          f' {self._n_step + 1} frames (ReplayTraining.unroll_length ='
+          f' {self._n_step} or more), got {unroll_length + 1}.'
+      )
+
   def _initialize(self) -> None:
     self._agent.initialize()
 
@@ -262,12 +270,8 @@ class CuriousAgent(replay_agent.ReplayAgent):
     """
     del network_state, is_demonstration
     num_frames = experience.discount.shape[1]
-    if num_frames is not None and num_frames <= self._n_step:
-      raise errors.InvalidValue(
-          f'CuriousAgent.n_step={self._n_step} needs sequences of at least'
-          f' {self._n_step + 1} frames (ReplayTraining.unroll_length ='
-          f' {self._n_step} or more), got {num_frames}.'
-      )
+    if num_frames is not None:
+      self.check_unroll_length(num_frames - 1)
     is_last = experience.is_boundary()
     valid = q_learning.valid_steps(is_last)
     # TF-Agents' `is_last` is that of the next step types.

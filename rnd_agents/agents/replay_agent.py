@@ -99,6 +99,13 @@ class ReplayAgent(tf_agent.TFAgent):
       return policy.for_any_batch()
     return policy
 
+  def check_unroll_length(self, unroll_length: int) -> None:
+    """Raises InvalidValue if sequences are too short to learn from.
+
+    Args:
+      unroll_length: Number of their steps, without the burn-in.
+    """
+
   def update_statistics(
       self, row: trajectory.Trajectory, mask: tf.Tensor | None = None
   ) -> types.NestedTensor:

@@ -216,7 +216,12 @@ class ReplayTraining(training.Training):
   def sequence_spec(
       self, agent: replay_agent.ReplayAgent
   ) -> episode_cutter.Sequence:
-    """Returns the spec of the sequences that an agent learns from."""
+    """Returns the spec of the sequences that an agent learns from.
+
+    Raises:
+      InvalidValue: If the agent cannot learn from sequences of this length.
+    """
+    agent.check_unroll_length(self.unroll_length)
     return episode_cutter.sequence_spec(
         agent.collect_data_spec,
         self.window,

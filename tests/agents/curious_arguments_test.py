@@ -16,6 +16,7 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents import agents
 from rnd_agents import curiosity
 from rnd_agents import errors
+from rnd_agents.training import off_policy
 from tests.agents import curious_agent_test as test_utils
 
 _TIME_STEP = ts.time_step_spec(test_utils.VECTOR)
@@ -69,6 +70,10 @@ _REFUSED = {
     'Curiosity': lambda: _around('rnd'),
     'rnd_optimizer': lambda: _around(curiosity.create_rnd(*_SPECS)),
     'unroll_length': lambda: _train(_around(n_step=3)),
+    # Before the random steps, and not at the first update.
+    'unroll_length = 3 or more': lambda: off_policy.ReplayTraining(
+        unroll_length=2
+    ).sequence_spec(_around(n_step=3)),
     'episode so far': lambda: _train(
         _around(curiosity.create_novel_d(*_SPECS), tf.keras.optimizers.Adam())
     ),
