@@ -45,12 +45,14 @@ def check_schedule(schedule: EpisodeSeeds | None) -> None:
   Args:
     schedule: Value of `seeding`; None for a stream.
   """
+  if schedule is None:
+    return
   try:
     plain_data.dump(schedule, io.BytesIO())
     is_plain = True
   except errors.InvalidType:
     is_plain = False
-  if schedule is not None and not (is_plain and hasattr(schedule, 'seed_of')):
+  if not (is_plain and hasattr(schedule, 'seed_of')):
     raise failures.EnvironmentSetupError(
         'load_environment.seeding must be a schedule of episode_seeds, such as'
         ' @episode_seeds.cycle(), or a NamedTuple of a module, with a method'

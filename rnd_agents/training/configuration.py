@@ -6,11 +6,13 @@ Each text of gin is parsed once, into a `Configuration`: files before gin reads
 them, gin's present bindings, and the settings that a run has used.
 """
 
+import ast
 from collections.abc import Sequence
 import dataclasses
 import difflib
 import functools
 import inspect
+import json
 import re
 import tokenize
 from typing import Any
@@ -568,6 +570,14 @@ def _default(name: str, configurables: set[str]) -> str | None:
   return 'not set' if inspect.Parameter.VAR_KEYWORD in kinds else None
 
 
+def _value(text: str) -> str:
+  """Returns a setting's text, of a list the same as of a tuple."""
+  try:
+    return json.dumps(ast.literal_eval(text))
+  except (SyntaxError, TypeError, ValueError):  # A reference, or bytes.
+    return text
+
+
 def changes(
     old: dict[str, str], new: dict[str, str]
 ) -> tuple[list[str], list[str], list[str]]:
@@ -596,7 +606,7 @@ def changes(
         each[name] if name in each else _default(name, called)
         for each, called in sides
     )
-    if was == now or None in (was, now):
+    if was is None or now is None or _value(was) == _value(now):
       continue
     sentence = f'{name} was {was} and is now {now}'
     if not name.startswith('eval/') and _without_scope(name) not in _SAFE:

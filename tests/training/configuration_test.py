@@ -110,6 +110,23 @@ def test_a_short_list_may_change_and_is_named(name, is_of_learning):
   assert not fatal
 
 
+@pytest.mark.parametrize(
+    'was, now, is_change',
+    [
+        ('[64, 32]', '(64, 32)', False),
+        ('()', '[]', False),
+        ("{'a': [1]}", "{'a': (1,)}", False),
+        ('[64, 32]', '(32, 64)', True),
+        ("'1'", '1', True),
+        ('[@a()]', '(@a(),)', True),  # Not worth a reader of references.
+    ],
+)
+def test_lists_and_tuples_of_equal_items_agree(was, now, is_change):
+  name = 'create_networks.fc_layer_params'
+  fatal, *_ = configuration.changes({name: was}, {name: now})
+  assert bool(fatal) == is_change
+
+
 def test_what_only_one_version_of_the_software_knows_is_no_change():
   for name in ('configured.of_another_version', 'gone.number'):
     assert configuration.changes({name: '1'}, {}) == ([], [], [])
