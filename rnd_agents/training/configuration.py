@@ -12,7 +12,6 @@ import dataclasses
 import difflib
 import functools
 import inspect
-import json
 import re
 import tokenize
 from typing import Any
@@ -573,9 +572,18 @@ def _default(name: str, configurables: set[str]) -> str | None:
 def _value(text: str) -> str:
   """Returns a setting's text, of a list the same as of a tuple."""
   try:
-    return json.dumps(ast.literal_eval(text))
-  except (SyntaxError, TypeError, ValueError):  # A reference, or bytes.
+    return repr(_with_lists(ast.literal_eval(text)))
+  except (SyntaxError, ValueError):  # It has a reference.
     return text
+
+
+def _with_lists(value: Any) -> Any:
+  """Returns plain data with lists in place of tuples."""
+  if isinstance(value, (list, tuple)):
+    return [_with_lists(each) for each in value]
+  if isinstance(value, dict):
+    return {key: _with_lists(each) for key, each in value.items()}
+  return value
 
 
 def changes(

@@ -118,6 +118,8 @@ def test_a_short_list_may_change_and_is_named(name, is_of_learning):
         ("{'a': [1]}", "{'a': (1,)}", False),
         ('[64, 32]', '(32, 64)', True),
         ("'1'", '1', True),
+        ("{'1': 2}", '{1: 2}', True),
+        ('[True]', '[1]', True),
         ('[@a()]', '(@a(),)', True),  # Not worth a reader of references.
     ],
 )

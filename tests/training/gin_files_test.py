@@ -235,6 +235,8 @@ def test_functions_that_call_themselves_in_another_scope():
       'create_product.curiosity_fns = [@create_sum]',
       'b/create_product.curiosity_fns = [@create_counts]',
   ])
+  (inner,) = gin.query_parameter('b/create_product.curiosity_fns')
+  assert inner.selector.endswith('create_counts')
 
 
 def test_an_include_is_looked_up_beside_its_file(tmp_path):
