@@ -28,6 +28,7 @@ from rnd_agents.environments import minigrid_views
 from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import video
 from rnd_agents.replay import prioritized_replay
+from rnd_agents.tasks import crafter
 from rnd_agents.tasks import scripted_experts
 from rnd_agents.tracking import loggers
 from rnd_agents.tracking import mlflow_logger
@@ -163,6 +164,7 @@ _CALLS = {
     'minigrid_without_movables': lambda: (
         minigrid_views.minigrid_without_movables(tf.zeros([1, 3, 3, 3]))
     ),
+    'crafter_items': lambda: crafter.crafter_items(tf.zeros([1, 9, 9, 3])),
     'minigrid_state': lambda: cells.minigrid_state(0, None),
     'ram_bytes': lambda: cells.ram_bytes(0, None),
     'OnPolicyTraining': on_policy.OnPolicyTraining,

@@ -49,8 +49,8 @@ _ALLOWED = {
 # Installed by an extra, or by hand: a module that needs one imports it in the
 # function that does, and says there how to install it.
 _OPTIONAL = {
-    'ale_py', 'Box2D', 'cv2', 'h5py', 'huggingface_hub', 'minari', 'minigrid',
-    'mlflow', 'optuna', 'plotly', 'ray', 'wandb',
+    'ale_py', 'Box2D', 'crafter', 'cv2', 'h5py', 'huggingface_hub', 'minari',
+    'minigrid', 'mlflow', 'optuna', 'plotly', 'ray', 'wandb',
 }
 
 

@@ -45,6 +45,7 @@ def test_setup_requirements(monkeypatch):
       'atari',
       'box2d',
       'cluster',
+      'crafter',
       'dev',
       'docs',
       'envpool',

@@ -99,7 +99,7 @@ def load_atari(
       nothing in the game.
     render_mode: 'rgb_array' for videos.
     **batch_arguments: `seed`, `seeding`, `vectorization`, `wrappers`,
-      `reward_fn`, `success_key`, `lives_key`, `life_discount`,
+      `reward_fn`, `success_key`, `lives_key`, `life_discount`, `info_keys`,
       `step_timeout_s`, as in `load_environment`.
       'vector_entry_point' is ALE's vector environment, which takes neither
       `wrappers` nor `seeding` nor `render_mode`, does not show its RAM and

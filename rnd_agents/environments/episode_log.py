@@ -35,6 +35,9 @@ class Episode(NamedTuple):
       evaluation; else None.
     length_time_steps: `time_steps` of the last step's info, see
       `wrappers.ActionRepeat`; None if the info lacks it.
+    info: Numbers of the last step's info under the `info_keys` given to the
+      adapter, {name: number}; the entries of a dict are named KEY_ENTRY. None
+      if there are none.
   """
 
   environment_index: int
@@ -46,6 +49,7 @@ class Episode(NamedTuple):
   rooms_visited: int | None = None
   actions: Any = None
   length_time_steps: int | None = None
+  info: dict[str, float] | None = None
 
 
 class EpisodeLog:
@@ -56,6 +60,7 @@ class EpisodeLog:
       num_environments: int,
       success_key: str,
       schedule: episode_seeds.EpisodeSeeds | None,
+      info_keys: Sequence[str] = (),
   ):
     """Creates an EpisodeLog.
 
@@ -63,9 +68,11 @@ class EpisodeLog:
       num_environments: B.
       success_key: Key of the info that says whether an episode was a success.
       schedule: Schedule of the seeds; None if they are not known.
+      info_keys: Keys of the infos whose numbers are recorded.
     """
     self._num_environments = num_environments
     self._success_key = success_key
+    self._info_keys = tuple(info_keys)
     self._finished: collections.deque[Episode] = collections.deque(
         maxlen=MAX_KEPT_EPISODES
     )
@@ -143,6 +150,7 @@ class EpisodeLog:
     time_steps = infos_lib.numbers(
         infos, 'time_steps', indices, infos_lib.COUNT
     )
+    numbers = infos_lib.numbers_at_keys(infos, self._info_keys, indices)
     recorded = infos.get('episode')
     returns: dict[int, float] = {}
     if isinstance(recorded, dict):  # Of RecordEpisodeStatistics.
@@ -160,6 +168,7 @@ class EpisodeLog:
               seed=self._seeds[i],
               rooms_visited=int(rooms[i]) if i in rooms else None,
               length_time_steps=int(time_steps[i]) if i in time_steps else None,
+              info=numbers.get(i),
           )
       )
       self._returns[i] = 0.0

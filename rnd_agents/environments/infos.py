@@ -113,6 +113,44 @@ def numbers(
   return found
 
 
+def numbers_at_keys(
+    infos: dict[str, Any], keys: Sequence[str], indices: Sequence[int]
+) -> dict[int, dict[str, float]]:
+  """Returns {i: {name: number}} of those `indices` whose info has numbers.
+
+  Args:
+    infos: Infos of a batch.
+    keys: Keys of numbers, which are names, or of dicts of numbers, whose
+      entries are named KEY_ENTRY.
+    indices: Indices of environments.
+  """
+  found: dict[int, dict[str, float]] = {}
+  for key in keys:
+    values = infos.get(key)
+    if values is None:
+      failures.say_once(
+          logging.warning,
+          (key, 'info_keys'),
+          'No info[%r], a key of info_keys, at the end of an episode: there are'
+          ' %s. Its metrics are empty until there is one.',
+          key,
+          sorted(str(k) for k in infos if f'_{k}' in infos) or 'no infos',
+      )
+    if isinstance(values, dict):
+      marks = {f'_{entry}' for entry in values}
+      sources = [
+          (f'{key}_{entry}', values, entry)
+          for entry in values
+          if entry not in marks
+      ]
+    else:
+      sources = [(key, infos, key)]
+    for name, holder, entry in sources:
+      for i, number in numbers(holder, entry, indices, NUMBER).items():
+        found.setdefault(i, {})[name] = number
+  return found
+
+
 def _fits(value: Any, values: Any) -> bool:
   """Returns whether an array can hold `value` without a loss."""
   kind = type(value)

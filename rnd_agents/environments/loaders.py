@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads a batched PyEnvironment by the name of its environment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import contextlib
 import difflib
 import functools
@@ -49,6 +49,7 @@ _MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
 _OPTIONAL = (
     (re.compile(r'ALE/'), 'ale_py', 'atari'),
     (_MINIGRID, 'minigrid', 'minigrid'),
+    (re.compile(r'rnd_agents/Crafter-'), 'crafter', 'crafter'),
     (
         re.compile(
             r'(LunarLander(Continuous)?|BipedalWalker(Hardcore)?|CarRacing)'
@@ -83,6 +84,7 @@ def load_environment(
     success_key: str = vector_environment.SUCCESS_KEY,
     lives_key: str | None = None,
     life_discount: float = 0.0,
+    info_keys: Sequence[str] = (),
     action_mask_key: str | None = None,
     step_timeout_s: float | None = vectorization_lib.STEP_TIMEOUT_S,
     preprocessing: bool = True,
@@ -130,6 +132,10 @@ def load_environment(
       games). The episode continues when one is lost. None for no lives.
     life_discount: Factor on the discount where a life is lost, with
       `lives_key`. 0 ends returns as a termination does, 1 has no effect.
+    info_keys: Keys of the infos whose numbers at the end of an episode become
+      metrics: a score, a distance, or a dict of such numbers. Their means over
+      episodes are the metrics `info_KEY_mean`, or `info_KEY_ENTRY_mean` for
+      each entry of a dict.
     action_mask_key: Key of a `Dict` observation, or else of the infos, with a 1
       for each discrete action that is allowed and a 0 for others. No network
       sees the mask, and no policy chooses another action. None for no mask.
@@ -195,6 +201,7 @@ def load_environment(
       success_key=success_key,
       lives_key=lives_key,
       life_discount=life_discount,
+      info_keys=info_keys,
       action_mask_key=action_mask_key,
       step_timeout_s=step_timeout_s,
       num_agents=num_agents,

@@ -84,7 +84,8 @@ def load_minigrid(
     **batch_arguments: `seed`, `seeding`, `vectorization` (with 'envpool'
       neither `wrappers` nor `seeding` nor 'pixels'),
       `wrappers` (around the encoding), `reward_fn`, `success_key`,
-      `lives_key`, `life_discount`, `step_timeout_s`, as in `load_environment`.
+      `lives_key`, `life_discount`, `info_keys`, `step_timeout_s`, as in
+      `load_environment`.
 
   Returns:
     A batched PyEnvironment.

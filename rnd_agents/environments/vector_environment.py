@@ -80,6 +80,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       success_key: str = SUCCESS_KEY,
       lives_key: str | None = None,
       life_discount: float = 0.0,
+      info_keys: Sequence[str] = (),
   ):
     """Creates a VectorPyEnvironment.
 
@@ -101,6 +102,8 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         continues when one is lost. None for no lives.
       life_discount: Factor on the discount where a life is lost; 0 as for a
         termination.
+      info_keys: Keys of the infos whose numbers, at the end of an episode, are
+        recorded as `Episode.info`.
 
     Raises:
       EnvironmentSetupError: If `vector_env` is not a VectorEnv, it has another
@@ -150,7 +153,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self.seed(seed)
     self._infos: dict[str, Any] = {}
     self._episodes = episode_log.EpisodeLog(
-        self._num_envs, success_key, seeding
+        self._num_envs, success_key, seeding, info_keys
     )
     self._lives = lives.create_lives(lives_key, life_discount, self._num_envs)
     self._step_observers: list[StepObserver] = []

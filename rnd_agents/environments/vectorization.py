@@ -58,6 +58,7 @@ def make_batch(
     success_key: str = vector_environment.SUCCESS_KEY,
     lives_key: str | None = None,
     life_discount: float = 0.0,
+    info_keys: Sequence[str] = (),
     action_mask_key: str | None = None,
     step_timeout_s: float | None = STEP_TIMEOUT_S,
     num_agents: int | None = None,
@@ -81,6 +82,13 @@ def make_batch(
         f'{vectorization!r}.'
     )
   check_wrappers(wrappers)
+  if isinstance(info_keys, str) or not all(
+      isinstance(key, str) for key in info_keys
+  ):
+    raise failures.EnvironmentSetupError(
+        "info_keys must be a list of keys, such as ('distance',), not"
+        f' {info_keys!r}.'
+    )
   adapt = functools.partial(
       vector_environment.VectorPyEnvironment,
       name=name,
@@ -88,6 +96,7 @@ def make_batch(
       success_key=success_key,
       lives_key=lives_key,
       life_discount=life_discount,
+      info_keys=info_keys,
   )
   if vectorization in _OWN_VECTORS:
     make_own = _checked_own_vector(

@@ -351,7 +351,8 @@ def summarize_episodes(
     `length_mean`, `terminated_rate` (share without a time limit);
     `success_rate` if an episode reports success (others count as failures);
     `rooms_visited_mean` and `rooms_visited_max` if episodes report rooms; with
-    an `action_repeat`, `length_time_steps_mean`.
+    an `action_repeat`, `length_time_steps_mean`; `info_NAME_mean` for each
+    number of `Episode.info`, over the episodes that have it.
   """
   returns = np.array([episode.return_ for episode in episodes])
   metrics = dict(
@@ -374,4 +375,10 @@ def summarize_episodes(
   time_steps = [e.length_time_steps for e in episodes if e.length_time_steps]
   if time_steps:
     metrics['length_time_steps_mean'] = float(np.mean(time_steps))
+  numbers: dict[str, list[float]] = {}
+  for episode in episodes:
+    for name, number in (episode.info or {}).items():
+      numbers.setdefault(name, []).append(number)
+  for name, values in numbers.items():
+    metrics[f'info_{name}_mean'] = float(np.mean(values))
   return metrics

@@ -1,20 +1,23 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Small environments of this package, and experts that solve them.
+"""Environments of this package, and experts that solve them.
 
 Importing this package registers with Gymnasium `rnd_agents/DeepSea-v0`,
 `rnd_agents/StochasticChain-v0`, and the tasks of `memory_tasks`:
-`rnd_agents/Recall-v0`, `rnd_agents/TMaze-v0` and `rnd_agents/CueLock-v0`.
+`rnd_agents/Recall-v0`, `rnd_agents/TMaze-v0` and `rnd_agents/CueLock-v0`. Also
+`rnd_agents/Crafter-v0`, for which the package `crafter` must be installed.
 """
 
 import gymnasium
 
+from rnd_agents.tasks import crafter
 from rnd_agents.tasks import deep_sea
 from rnd_agents.tasks import memory_tasks
 from rnd_agents.tasks import scripted_experts
 from rnd_agents.tasks import stochastic_chain
 
 __all__ = [
+    'crafter',
     'deep_sea',
     'memory_tasks',
     'scripted_experts',
@@ -26,6 +29,7 @@ _ENVIRONMENTS = {
         entry_point='deep_sea:DeepSeaEnv',
         vector_entry_point='deep_sea:DeepSeaVectorEnv',
     ),
+    'Crafter': dict(entry_point='crafter:Crafter'),
     'StochasticChain': dict(entry_point='stochastic_chain:StochasticChain'),
     'Recall': dict(entry_point='memory_tasks:Recall'),
     'TMaze': dict(entry_point='memory_tasks:TMaze'),

@@ -269,6 +269,62 @@ def test_infos_that_may_mean_something_else(caplog, info, expected):
   assert ('ignored' in caplog.text) == (not expected)
 
 
+# B = 2 episodes of one step and of two steps: what the infos are at their ends.
+@pytest.mark.parametrize('info, expected', [
+    (lambda i, t: {'distance': 0.5 * t + i}, [{'distance': 0.5},
+                                              {'distance': 2.0}]),
+    (lambda i, t: {'done': {'wood': t, 'stone': bool(i)}, 'distance': i},
+     [{'done_wood': 1, 'done_stone': 0, 'distance': 0},
+      {'done_wood': 2, 'done_stone': 1, 'distance': 1}]),
+    # Reported by one environment, under entries of its own, or at other times.
+    (lambda i, t: {'done': {'wood': 3}} if i else {}, [None, {'done_wood': 3}]),
+    (lambda i, t: {'done': {f'place_{i}': 3}},
+     [{'done_place_0': 3}, {'done_place_1': 3}]),
+    (lambda i, t: {'distance': 2} if t < 1 else {}, [None, None]),
+    # No numbers.
+    (lambda i, t: {'distance': 'far', 'done': {'wood': np.nan, 'ore': [1, 2]}},
+     [None, None]),
+    (lambda i, t: {'done': np.arange(3), 'distance': np.inf}, [None, None]),
+])
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_numbers_of_infos_are_recorded(info, expected, vectorization):
+  env = loaders.load_environment(
+      environments_for_tests.Steps,
+      2,
+      env_kwargs=lambda place: dict(
+          length=place + 1, info=lambda env: info(place, env.num_steps)
+      ),
+      info_keys=('done', 'distance'),
+      vectorization=vectorization,
+  )
+  env.reset()
+  for _ in range(2):
+    env.step(np.zeros(2, int))
+  episodes = {e.environment_index: e.info for e in env.pop_episodes()}
+  assert [episodes[0], episodes[1]] == expected
+  env.close()
+
+
+def test_a_missing_key_of_infos_is_mentioned_once(caplog):
+  env = loaders.load_environment(
+      environments_for_tests.Steps,
+      2,
+      env_kwargs=dict(length=1, info=lambda _: {'speed': 1}),
+      info_keys=['distance'],
+  )
+  env.reset()
+  for _ in range(4):
+    env.step(np.zeros(2, int))
+  assert caplog.text.count("No info['distance']") == 1
+  assert "['speed']" in caplog.text
+
+
+@pytest.mark.parametrize('keys', ['distance', (1,)])
+def test_keys_of_infos_are_a_list_of_texts(keys):
+  with pytest.raises(failures.EnvironmentSetupError, match='info_keys must be'):
+    loaders.load_environment(environments_for_tests.Steps, 1, info_keys=keys)
+
+
 def test_an_info_that_is_ignored_is_mentioned_once(caplog):
   env = loaders.load_environment(
       environments_for_tests.Steps,

@@ -184,6 +184,12 @@ def test_summary_numbers():
   ])
   assert summary['rooms_visited_mean'] == 2.5
   assert summary['rooms_visited_max'] == 4
+  summary = evaluator.summarize_episodes([
+      _episode(1.0)._replace(info=info)
+      for info in ({'wood': 1.0}, None, {'wood': 4.0, 'stone': 2.0})
+  ])
+  named = {k: v for k, v in summary.items() if k.startswith('info_')}
+  assert named == {'info_wood_mean': 2.5, 'info_stone_mean': 2.0}
 
 
 class _Counting:
