@@ -74,6 +74,7 @@ INSTEAD = dict(
     # CleanRL and Stable-Baselines3.
     total_timesteps=_LENGTH,
     n_envs='train_eval.num_environments',
+    info_keywords='load_environment.info_keys',
     n_steps=_ROLLOUT,
     n_epochs=_EPOCHS,
     clip_range='RNDPPOAgent.importance_ratio_clipping',
