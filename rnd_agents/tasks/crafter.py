@@ -16,11 +16,16 @@ import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents import ranges
 
 _PICTURE_SIZE = 256  # Of `render`, in pixels.
 _CELLS = 9  # Across a picture; the items are in the last two rows of them.
 _ITEM_ROWS = 2
 _NUM_VITALS = 4  # Health, food, drink and energy come first.
+_RANGES = dict(
+    size=ranges.Range(lambda x: x >= 9 and x % 1 == 0, 'an integer from 9'),
+    length=ranges.COUNT,
+)
 
 
 class Crafter(gymnasium.Env):
@@ -62,19 +67,17 @@ class Crafter(gymnasium.Env):
       render_mode: 'rgb_array' for pictures of 256 x 256 pixels, or None.
 
     Raises:
-      SetupError: If an argument is out of range.
+      InvalidType: If an argument has a wrong type.
+      InvalidValue: If an argument is out of range.
     """
     # The package is optional; a file of the same name, in this folder, is not
     # what an absolute import finds.
     import crafter
 
-    if size < 9 or length < 1:
-      raise errors.SetupError(
-          'Crafter needs a size of at least 9 pixels and a length of at least 1'
-          f' step, and has {size} and {length}.'
-      )
+    ranges.check(_RANGES, dict(size=size, length=length))
+    ranges.check_flags('', reward=reward)
     if render_mode not in (None, *self.metadata['render_modes']):
-      raise errors.SetupError(
+      raise errors.InvalidValue(
           f"render_mode must be None or 'rgb_array', not {render_mode!r}."
       )
     self.render_mode = render_mode

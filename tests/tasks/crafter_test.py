@@ -139,9 +139,12 @@ def test_without_rewards():
 
 def test_wrong_arguments_are_refused():
   for arguments in (
-      dict(size=8), dict(length=0), dict(render_mode='human')
+      dict(size=8), dict(size=64.5), dict(length=0), dict(render_mode='human')
   ):
-    with pytest.raises(errors.SetupError):
+    with pytest.raises(errors.InvalidValue, match=next(iter(arguments))):
+      crafter.Crafter(**arguments)
+  for arguments in (dict(size='64'), dict(reward='False')):
+    with pytest.raises(errors.InvalidType, match=next(iter(arguments))):
       crafter.Crafter(**arguments)
 
 
