@@ -111,9 +111,20 @@ def load_atari(
 
   Raises:
     EnvironmentSetupError: If the game is unknown.
-    InvalidValue: If an argument is out of range.
+    InvalidType: If an argument has a wrong type.
+    InvalidValue: If a number is out of range.
     MissingPackageError: If `pip install "rnd_agents[atari]"` is needed.
   """
+  ranges.check(
+      dict(max_episode_steps=ranges.COUNT.or_none(), **_RANGES),
+      locals(),
+      'load_atari.',
+  )
+  ranges.check_flags(
+      'load_atari.',
+      terminal_on_life_loss=terminal_on_life_loss,
+      full_action_space=full_action_space,
+  )
   if max_episode_steps is not None:
     max_num_frames_per_episode = max_episode_steps * frame_skip
   settings = _Settings(
@@ -126,7 +137,6 @@ def load_atari(
       noop_max,
       full_action_space,
   )
-  ranges.check(_RANGES, settings._asdict(), 'load_atari.')
   env_id = _env_id(game)
   return vectorization.make_batch(
       functools.partial(_make_single, env_id, settings, render_mode),

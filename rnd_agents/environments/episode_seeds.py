@@ -176,7 +176,9 @@ def cycle(seeds: int | Sequence[int]) -> EpisodeSeeds:
 
 
 def checked_seed(seed: int) -> int:
-  """Returns `seed` as an int; raises EnvironmentSetupError if negative."""
+  """Returns `seed` as an int; raises a UserError unless it is one from 0."""
+  if not isinstance(seed, (int, np.integer)):
+    raise errors.InvalidType(f'A seed must be an integer, got {seed!r}.')
   if seed < 0:
     raise failures.EnvironmentSetupError(f'Seeds are not negative; got {seed}.')
   return int(seed)

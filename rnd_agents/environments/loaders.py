@@ -17,6 +17,7 @@ import gymnasium
 from gymnasium import vector
 from gymnasium.envs import registration
 
+from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.environments import atari
 from rnd_agents.environments import envpool_family
@@ -158,13 +159,24 @@ def load_environment(
   Raises:
     EnvironmentFailure: If a constructor raised an error, or a worker process
       did not start.
-    EnvironmentSetupError: If an id is unknown, an argument is out of range, or
-      a callable or a wrapper does not return an environment.
+    EnvironmentSetupError: If an id is unknown, arguments do not fit together,
+      or a callable or a wrapper does not return an environment.
+    InvalidType: If an argument has a wrong type.
+    InvalidValue: If a number is out of range.
     MissingPackageError: If the environment needs a package that is not
       installed.
   """
   _check_arguments(
-      env, max_episode_steps, action_repeat, action_mask_key, step_timeout_s
+      env,
+      max_episode_steps,
+      env_kwargs,
+      action_repeat,
+      success_key,
+      action_mask_key,
+      step_timeout_s,
+      preprocessing,
+      first_place,
+      num_places,
   )
   if num_agents is not None:
     parallel_agents.check_arguments(
@@ -267,20 +279,35 @@ def load_environment(
 def _check_arguments(
     env: EnvOrId,
     max_episode_steps: int | None,
+    env_kwargs: EnvKwargs | None,
     action_repeat: int,
+    success_key: str,
     action_mask_key: str | None,
     step_timeout_s: float | None,
+    preprocessing: bool,
+    first_place: int,
+    num_places: int | None,
 ) -> None:
-  """Raises InvalidValue for arguments that cannot be used."""
-  if max_episode_steps is not None and max_episode_steps < 1:
-    raise failures.EnvironmentSetupError(
-        'max_episode_steps must be None (the registered limit) or at least 1, '
-        f'not {max_episode_steps}.'
-    )
-  ranges.check_above_0('load_environment.', step_timeout_s=step_timeout_s)
-  if action_repeat < 1:
-    raise failures.EnvironmentSetupError(
-        f'action_repeat must be at least 1, not {action_repeat}.'
+  """Raises a UserError for arguments that cannot be used."""
+  owner = 'load_environment.'
+  counts = dict(
+      max_episode_steps=ranges.COUNT.or_none(),
+      action_repeat=ranges.COUNT,
+      first_place=ranges.COUNT_OR_0,
+      num_places=ranges.COUNT.or_none(),
+  )
+  ranges.check(counts, locals(), owner)
+  ranges.check_above_0(owner, step_timeout_s=step_timeout_s)
+  ranges.check_flags(owner, preprocessing=preprocessing)
+  if not (env_kwargs is None or isinstance(env_kwargs, dict)):
+    if not callable(env_kwargs):
+      raise errors.InvalidType(
+          f'{owner}env_kwargs must be a dict, or a function of the place that'
+          f' returns one, got {env_kwargs!r}.'
+      )
+  if not isinstance(success_key, str):
+    raise errors.InvalidType(
+        f'{owner}success_key must be a text, got {success_key!r}.'
     )
   if action_repeat > 1 and action_mask_key is not None:
     raise failures.EnvironmentSetupError(

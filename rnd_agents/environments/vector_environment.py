@@ -108,6 +108,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     Raises:
       EnvironmentSetupError: If `vector_env` is not a VectorEnv, it has another
         autoreset, or a space has no spec.
+      InvalidType: If `reward_fn` is not a function.
     """
     # PyEnvironment's auto reset would reset all B when all are LAST; the vector
     # environment resets by itself.
@@ -120,6 +121,10 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._reward_fn = reward_fn
     self._num_envs = vector_env.num_envs
     self._reward_shape: tuple[int, ...] = ()
+    if not (reward_fn is None or callable(reward_fn)):
+      raise errors.InvalidType(
+          f'reward_fn must be a function, or None, got {reward_fn!r}.'
+      )
     if reward_fn is not None:
       shape = np.shape(reward_fn(np.zeros(self._num_envs)))
       if len(shape) == 2:

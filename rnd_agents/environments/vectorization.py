@@ -16,6 +16,7 @@ import numpy as np
 
 from rnd_agents import _compat
 from rnd_agents import errors
+from rnd_agents import ranges
 from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
@@ -72,10 +73,11 @@ def make_batch(
   implementation that `vectorization` names, of a number of environments; None
   if there is none.
   """
-  if num_environments < 1:
-    raise failures.EnvironmentSetupError(
-        f'num_environments must be at least 1, not {num_environments}.'
-    )
+  ranges.check(
+      dict(num_environments=ranges.COUNT),
+      dict(num_environments=num_environments),
+  )
+  num_environments = int(num_environments)
   if vectorization not in VECTORIZATIONS:
     raise failures.EnvironmentSetupError(
         f'vectorization must be one of {VECTORIZATIONS}, not '

@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from rnd_agents import errors
 from rnd_agents.environments import atari
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
@@ -215,7 +216,7 @@ def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
           wrappers=[wrappers.RoomsVisited]), 'seeding are for'),
     (dict(game='Pong', vectorization='vector_entry_point',
           render_mode='rgb_array'), 'does not render'),
-    (dict(game='Pong', num_environments=0), 'at least 1'),
+    (dict(game='Pong', num_environments=0), 'an integer from 1, got 0'),
     (dict(game='Pong', repeat_action_probability=2.0),
      'repeat_action_probability .*got 2.0'),
     (dict(game='Pong', frame_skip=0), 'frame_skip .* integer from 1'),
@@ -227,9 +228,14 @@ def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
      'max_num_frames_per_episode .*got -5'),
     (dict(game='Pong', max_episode_steps=0), 'from 1, got 0'),
     (dict(game='Pong', noop_max=-1), 'noop_max .* from 0, got -1'),
+    (dict(game='Pong', max_episode_steps='9'), "max_episode_steps .*got '9'"),
+    (dict(game='Pong', terminal_on_life_loss='False'),
+     "terminal_on_life_loss must be True or False, got 'False'"),
+    (dict(game='Pong', full_action_space=None),
+     'full_action_space must be True or False, got None'),
 ])
 def test_bad_arguments(kwargs, message):
-  with pytest.raises(ValueError, match=message):
+  with pytest.raises(errors.UserError, match=message):
     atari.load_atari(**kwargs)
 
 

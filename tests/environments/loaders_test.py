@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for loaders."""
 
+import contextlib
 import functools
 import sys
 import types
@@ -148,10 +149,7 @@ _NAN_BOX.low = np.float32([np.nan, -1])
           wrappers=[functools.partial(
               gymnasium.wrappers.RescaleObservation, min_obs=0, max_obs=1)]),
      'uint8, which .*DtypeObservation'),
-    (dict(env='CartPole-v1', num_environments=0), 'num_environments .*not 0'),
-    (dict(env='CartPole-v1', num_environments=-2), 'not -2'),
     (dict(env='CartPole-v1', num_environments=100_001), 'num_eval_episodes'),
-    (dict(env='CartPole-v1', max_episode_steps=0), 'max_episode_steps .*not 0'),
     (dict(env='CartPole-v1', vectorization='threads'),
      "one of .*'async'.*, not 'threads'"),
     (dict(env='Cartpole-v1'), 'Similar ids: .*CartPole-v1'),
@@ -193,7 +191,6 @@ _NAN_BOX.low = np.float32([np.nan, -1])
      'wrappers .*list.*DoubledReward'),
     (dict(env='CartPole-v1', wrappers=DoubledReward, action_repeat=2),
      'wrappers .*list.*DoubledReward'),
-    (dict(env='CartPole-v1', action_repeat=0), 'action_repeat .*not 0'),
     (dict(env='CartPole-v1', wrappers=[DoubledReward, returns_nothing]),
      r'wrappers\[1\], returns_nothing.*NoneType'),
     (dict(env='CartPole-v1', seed=-1), 'not negative'),
@@ -228,11 +225,55 @@ def test_a_schedule_that_no_checkpoint_can_hold(load, seeding):
 
 @pytest.mark.parametrize(
     ('name', 'value'),
-    [('life_discount', -0.1), ('life_discount', 1.5), ('step_timeout_s', -1.0)],
+    [
+        ('life_discount', -0.1),
+        ('life_discount', 1.5),
+        ('step_timeout_s', -1.0),
+        ('num_environments', 0),
+        ('num_environments', -2),
+        ('num_environments', 2.5),
+        ('max_episode_steps', 0),
+        ('max_episode_steps', float('nan')),
+        ('action_repeat', 0),
+        ('first_place', -1),
+        ('num_places', 0),
+    ],
 )
 def test_a_number_out_of_range(name, value):
   with pytest.raises(errors.InvalidValue, match=f'{name} .*got {value}'):
     loaders.load_environment('CartPole-v1', lives_key='a', **{name: value})
+
+
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        ('num_environments', '2'),
+        ('num_environments', None),
+        ('seed', '0'),
+        ('seed', 2.5),
+        ('max_episode_steps', '10'),
+        ('env_kwargs', 'size'),
+        ('env_kwargs', [1]),
+        ('action_repeat', None),
+        ('reward_fn', 1.0),
+        ('success_key', 3),
+        ('preprocessing', 'False'),
+        ('first_place', '0'),
+        ('num_places', '1'),
+    ],
+)
+def test_a_value_of_a_wrong_type(name, value):
+  with pytest.raises(errors.InvalidType) as caught:
+    loaders.load_environment('CartPole-v1', **{name: value})
+  assert name in str(caught.value) and repr(value) in str(caught.value)
+
+
+def test_a_number_without_a_fraction_is_a_count():
+  environment = loaders.load_environment(
+      'CartPole-v1', num_environments=np.float64(2.0)
+  )
+  with contextlib.closing(environment):
+    assert environment.batch_size == 2
 
 
 @pytest.mark.parametrize('env_kwargs', [{}, {'size': 3}])
