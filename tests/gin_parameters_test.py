@@ -202,6 +202,36 @@ def test_parameters_arrive_or_are_refused(name):
   )
 
 
+_REQUIRED = {
+    'ReturnStream': dict(name='extrinsic', discount_factor=0.99),
+    'load_environment': dict(env='CartPole-v1'),
+    'PrioritizedReplay': dict(max_sequences=10),
+}
+_FLAGS = [
+    (owner, parameter.name)
+    for owner, call in _CALLS.items()
+    if call is not None
+    for parameter in inspect.signature(
+        _FOUND[f'rnd_agents.{owner}']
+    ).parameters.values()
+    if isinstance(parameter.default, bool)
+]
+
+
+@pytest.mark.parametrize(('owner', 'flag'), _FLAGS)
+def test_a_text_is_no_flag(owner, flag):
+  # A program may pass one; texts in gin files are refused as they are read.
+  if owner in _PACKAGES:
+    pytest.importorskip(_PACKAGES[owner])
+  for name, value in _REQUIRED.get(owner, {}).items():
+    gin.bind_parameter(f'{owner}.{name}', value)
+  gin.bind_parameter(f'{owner}.{flag}', 'False')
+  with pytest.raises(errors.UserError, match=f"{flag} must be .*'False'"):
+    made = _CALLS[owner]()
+    # Settings of a run are checked when it starts.
+    made.check(*[1_000, 2] if owner == 'ReplayTraining' else [])
+
+
 @pytest.mark.parametrize('name', agents.rnd_ppo_arguments.UNUSED_PPO_ARGUMENTS)
 def test_arguments_of_the_parent_without_an_effect_are_refused(name):
   with pytest.raises(ValueError, match='denylisted'):

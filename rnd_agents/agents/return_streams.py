@@ -69,6 +69,9 @@ class ReturnStream:
           f' metric, got {self.name!r}.'
       )
     ranges.check(_RANGES, vars(self), 'ReturnStream.')
+    ranges.check_flags(
+        'ReturnStream.', ends_with_episode=self.ends_with_episode
+    )
     pairs: Sequence[Any] = self.terms or [self.reward]
     for pair in pairs:
       is_pair = isinstance(pair, (list, tuple)) and len(pair) == 2

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tf_agents.typing import types
 
 from rnd_agents import errors
+from rnd_agents import ranges
 
 # Of minigrid: 11 kinds, 6 colours and 3 states of a cell.
 _SIZES = (11, 6, 3)
@@ -49,6 +50,9 @@ def minigrid_without_movables(
   Raises:
     InvalidValue: For other observations and kinds of things.
   """
+  ranges.check_flags(
+      'minigrid_without_movables.', has_carried_color=has_carried_color
+  )
   if isinstance(observation, dict) and 'image' in observation:
     image = minigrid_without_movables(
         observation['image'], hidden, carried_hidden, has_carried_color

@@ -293,6 +293,11 @@ def create_encoder(
     An `EncodingNetwork` with orthogonal weights (gain sqrt 2) and zero biases.
     Its output has the type `compute_dtype`.
   """
+  ranges.check_flags(
+      'create_encoder.',
+      layer_norm=layer_norm,
+      merge_equal_observations=merge_equal_observations,
+  )
   keras_layers.check_activation(
       'create_encoder.conv_activation', conv_activation
   )

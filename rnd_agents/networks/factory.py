@@ -70,6 +70,9 @@ def create_rnd_networks(
       output_size=(output_size,),
   )
   check_convolutions(owner, observation_spec, conv_layers=conv_layers)
+  ranges.check_flags(
+      f'{owner}.', merge_equal_observations=merge_equal_observations
+  )
 
   def network(
       fc_layer_params: Sequence[int], trainable: bool, name: str
@@ -159,6 +162,7 @@ def create_networks(
   )
   keras_layers.check_activation(f'{owner}.activation', activation)
   check_convolutions(owner, observation_spec, conv_layers=conv_layers)
+  ranges.check_flags(f'{owner}.', residual_heads=residual_heads)
   _check_trunks(fc_layer_params, value_fc_layer_params, residual_heads, core)
 
   def trunk(

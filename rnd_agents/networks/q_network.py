@@ -15,6 +15,7 @@ from tf_agents.typing import types
 from rnd_agents import action_masks
 from rnd_agents import action_ranges
 from rnd_agents import errors
+from rnd_agents import ranges
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
 from rnd_agents.networks import keras_layers
@@ -181,6 +182,7 @@ def create_q_networks(
       fc_layer_params=fc_layer_params,
       head_units=() if head_units is None else (head_units,),
   )
+  ranges.check_flags(f'{owner}.', dueling=dueling)
   keras_layers.check_activation(f'{owner}.activation', activation)
   seen_spec = action_masks.without_mask(observation_spec)
   factory.check_convolutions(owner, seen_spec, conv_layers=conv_layers)

@@ -102,6 +102,7 @@ class PrioritizedReplay:
         locals(),
         'PrioritizedReplay.',
     )
+    ranges.check_flags('PrioritizedReplay.', compress_images=compress_images)
     if min_sequences > max_sequences:
       raise errors.InvalidValue(
           f'PrioritizedReplay.min_sequences={min_sequences} must be at most'

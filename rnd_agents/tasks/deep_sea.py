@@ -37,6 +37,7 @@ def make_action_mapping(
     size: int, mapping_seed: int | None, randomize_actions: bool
 ) -> np.ndarray:
   """Returns which action steers right in each cell, int64 [size, size]."""
+  ranges.check_flags('', randomize_actions=randomize_actions)
   if not randomize_actions:
     return np.ones([size, size], np.int64)
   random_state = np.random.RandomState(mapping_seed)
@@ -99,6 +100,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
         ),
         dict(num_envs=num_envs, size=size, max_episode_steps=max_episode_steps),
     )
+    ranges.check_flags('', deterministic=deterministic)
     if render_mode is not None:
       raise errors.InvalidValue(f'Deep Sea does not render ({render_mode!r}).')
     self.num_envs = num_envs

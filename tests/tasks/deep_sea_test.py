@@ -12,6 +12,7 @@ from gymnasium.utils import env_checker
 import numpy as np
 import pytest
 
+from rnd_agents import errors
 from rnd_agents.environments import vector_environment
 from rnd_agents.tasks import deep_sea
 
@@ -298,3 +299,9 @@ def test_saved_states():
         np.testing.assert_array_equal(a, b)
   with pytest.raises(ValueError, match=r'has \(2, 3\) environments and rows'):
     deep_sea.DeepSeaVectorEnv(2, size=4).set_state(state)
+
+
+@pytest.mark.parametrize('flag', ['deterministic', 'randomize_actions'])
+def test_a_text_is_no_flag(flag):
+  with pytest.raises(errors.UserError, match=f"{flag} must be .*'False'"):
+    deep_sea.DeepSeaVectorEnv(**{flag: 'False'})
