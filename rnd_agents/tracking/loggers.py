@@ -209,9 +209,11 @@ def check_loggers(name: str, values: Sequence[Any]) -> None:
     values: Its value.
 
   Raises:
-    InvalidType: If one of them is not a `Logger`.
+    InvalidType: If it is not a list, or one of them is not a `Logger`.
     InvalidValue: If two are of one class.
   """
+  if not isinstance(values, Sequence):
+    raise errors.InvalidType(f'{name} must be a list, got {values!r}.')
   for value in values:
     if not isinstance(value, Logger):
       raise errors.InvalidType(

@@ -3,6 +3,7 @@
 """Schedules of the probability of random actions."""
 
 from collections.abc import Callable
+import inspect
 
 import gin
 import numpy as np
@@ -93,14 +94,18 @@ def check_epsilon_fn(
     num_environments: B.
 
   Raises:
-    InvalidType: If it is not a function.
+    InvalidType: If it is not a function of these two.
     InvalidValue: If it does not return probabilities.
   """
-  if not callable(epsilon_fn):
+  try:
+    # Gin may bind further arguments.
+    inspect.signature(epsilon_fn).bind_partial(0, num_environments)
+  except TypeError as error:
     raise errors.InvalidType(
-        'ReplayTraining.epsilon_fn must be a function, such as'
-        f' @ladder_epsilon or @linear_epsilon, not {epsilon_fn!r}.'
-    )
+        'ReplayTraining.epsilon_fn must be a function of (env_steps,'
+        ' num_environments), such as @ladder_epsilon or @linear_epsilon'
+        f' (without brackets), not {epsilon_fn!r}.'
+    ) from error
   for env_steps in (0, num_env_steps):
     epsilon = np.asarray(epsilon_fn(env_steps, num_environments))
     if epsilon.shape != (num_environments,):

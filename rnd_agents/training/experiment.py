@@ -44,6 +44,20 @@ from rnd_agents.training import run_directory
 from rnd_agents.training import runs
 from rnd_agents.training import training as training_lib
 
+_RANGES = dict(
+    num_env_steps=ranges.COUNT,
+    num_environments=ranges.COUNT,
+    num_shards=ranges.COUNT,
+    warm_up_env_steps=ranges.COUNT_OR_0,
+    num_eval_episodes=ranges.COUNT,
+    eval_interval_env_steps=ranges.COUNT,
+    checkpoint_interval_iterations=ranges.COUNT,
+    num_checkpoints=ranges.COUNT,
+    environment_timeout_s=ranges.ABOVE_0.or_none(),
+    stop_at_success_rate=ranges.WITHIN_0_AND_1.or_none(),
+    stop_at_return=ranges.FINITE.or_none(),
+)
+
 
 @gin.configurable(
     'train_eval', module='rnd_agents', denylist=['root_dir', 'seed']
@@ -121,21 +135,8 @@ class Experiment:
   def check(self) -> None:
     """Raises a UserError if settings cannot run or have no effect."""
     name = 'train_eval'
-    ranges.check_above_0(
-        f'{name}.',
-        num_env_steps=self.num_env_steps,
-        num_environments=self.num_environments,
-        num_shards=self.num_shards,
-        num_eval_episodes=self.num_eval_episodes,
-        eval_interval_env_steps=self.eval_interval_env_steps,
-        checkpoint_interval_iterations=self.checkpoint_interval_iterations,
-        num_checkpoints=self.num_checkpoints,
-        environment_timeout_s=self.environment_timeout_s,
-    )
+    ranges.check(_RANGES, vars(self), f'{name}.')
     ranges.check(dict(seed=ranges.COUNT_OR_0), vars(self))
-    ranges.check(
-        dict(warm_up_env_steps=ranges.COUNT_OR_0), vars(self), f'{name}.'
-    )
     ranges.check_flags(
         f'{name}.',
         record_video=self.record_video,
@@ -155,19 +156,15 @@ class Experiment:
       raise errors.InvalidValue(
           f'{name}.max_lag_rounds must be 0 or 1, got {self.max_lag_rounds}.'
       )
-    ranges.check(
-        dict(
-            stop_at_success_rate=ranges.WITHIN_0_AND_1.or_none(),
-            stop_at_return=ranges.FINITE.or_none(),
-        ),
-        vars(self),
-        f'{name}.',
-    )
     if None not in (self.stop_at_success_rate, self.stop_at_return):
       raise errors.InvalidValue(
           f'{name}.stop_at_success_rate = {self.stop_at_success_rate} and'
           f' stop_at_return = {self.stop_at_return} do not say which of them'
           ' ends the run: set one of them to None.'
+      )
+    if not isinstance(self.callbacks, Sequence):
+      raise errors.InvalidType(
+          f'{name}.callbacks must be a list, got {self.callbacks!r}.'
       )
     for callback in self.callbacks:
       if not isinstance(callback, callbacks_lib.Callback):

@@ -30,6 +30,17 @@ from rnd_agents.training import runs
 from rnd_agents.training import training
 
 _NAME = 'ReplayTraining'
+_RANGES = dict(
+    batch_size=ranges.COUNT,
+    rollout_length=ranges.COUNT,
+    collect_length=ranges.COUNT,
+    env_steps_per_update=ranges.ABOVE_0,
+    importance_exponent=ranges.WITHIN_0_AND_1,
+    importance_anneal_train_steps=ranges.COUNT.or_none(),
+    demonstration_ratio=ranges.WITHIN_0_AND_1,
+    num_pretraining_steps=ranges.COUNT_OR_0,
+    pretraining_eval_interval_train_steps=ranges.COUNT.or_none(),
+)
 
 
 @gin.configurable(module='rnd_agents')
@@ -116,29 +127,11 @@ class ReplayTraining(training.Training):
     )
 
   def check(self, num_env_steps: int, num_environments: int) -> None:
-    ranges.check_above_0(
-        f'{_NAME}.',
-        batch_size=self.batch_size,
-        rollout_length=self.rollout_length,
-        collect_length=self.collect_length,
-        env_steps_per_update=self.env_steps_per_update,
-        importance_anneal_train_steps=self.importance_anneal_train_steps,
-        pretraining_eval_interval_train_steps=(
-            self.pretraining_eval_interval_train_steps
-        ),
-    )
-    ranges.check(
-        dict(
-            importance_exponent=ranges.WITHIN_0_AND_1,
-            demonstration_ratio=ranges.WITHIN_0_AND_1,
-            num_pretraining_steps=ranges.COUNT_OR_0,
-        ),
-        vars(self),
-        f'{_NAME}.',
-    )
+    ranges.check(_RANGES, vars(self), f'{_NAME}.')
     ranges.check_flags(
         f'{_NAME}.', replaces_damaged_replay=self.replaces_damaged_replay
     )
+    training.check_create_agent(_NAME, self.create_agent)
     if self.rollout_length % self.collect_length:
       raise errors.InvalidValue(
           f'{_NAME}.rollout_length must be a multiple of collect_length, got'

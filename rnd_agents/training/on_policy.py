@@ -48,11 +48,12 @@ class OnPolicyTraining(training.Training):
   )
 
   def check(self, num_env_steps: int, num_environments: int) -> None:
-    ranges.check_above_0(
+    ranges.check(
+        dict.fromkeys(('rollout_length', 'num_devices'), ranges.COUNT),
+        vars(self),
         'OnPolicyTraining.',
-        rollout_length=self.rollout_length,
-        num_devices=self.num_devices,
     )
+    training.check_create_agent('OnPolicyTraining', self.create_agent)
     self._strategy()
 
   def _strategy(self) -> tf.distribute.Strategy | None:

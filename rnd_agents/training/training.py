@@ -121,6 +121,20 @@ class Training(abc.ABC):
     )
 
 
+def check_create_agent(name: str, value: Any) -> None:
+  """Raises InvalidType unless `create_agent` of a `Training` is a function.
+
+  Args:
+    name: Name of the class.
+    value: Value of its setting.
+  """
+  if not callable(value):
+    raise errors.InvalidType(
+        f'{name}.create_agent must be a function that returns the agent, such'
+        f' as @create_rnd_ppo_agent, got {value!r}.'
+    )
+
+
 def check_training(name: str, value: Any) -> None:
   """Raises InvalidType unless a setting is a `Training`.
 

@@ -158,13 +158,13 @@ _TABLE = {
         f'DEEP_SEA_SIZE = {10**30}': 'load_environment.env_kwargs .*lower',
     },
     errors.InvalidValue: {
-        'train_eval.num_environments = 0': '{} .*above 0, got 0',
+        'train_eval.num_environments = 0': '{} .*integer from 1, got 0',
         'train_eval.num_environments = 10_000_000_000': '{} .*at most .*steps',
-        'OnPolicyTraining.rollout_length = 0': '{} .*above 0, got 0',
-        'train_eval.num_eval_episodes = 0': '{} .*above 0, got 0',
-        'train_eval.num_checkpoints = 0': '{} .*above 0, got 0',
-        'OnPolicyTraining.num_devices = 0': '{} .*above 0, got 0',
-        'train_eval.num_env_steps = -1': '{} .*above 0, got -1',
+        'OnPolicyTraining.rollout_length = 0': '{} .*integer from 1, got 0',
+        'train_eval.num_eval_episodes = 0': '{} .*integer from 1, got 0',
+        'train_eval.num_checkpoints = 0': '{} .*integer from 1, got 0',
+        'OnPolicyTraining.num_devices = 0': '{} .*integer from 1, got 0',
+        'train_eval.num_env_steps = -1': '{} .*integer from 1, got -1',
         'create_rnd_ppo_agent.rnd_learning_rate = -1.0': '{} .*above 0, got -1',
         'train_eval.warm_up_env_steps = -1': '{} .*got -1',
         'train_eval.environment_timeout_s = 0.0': '{} .*above 0, got 0.0',
@@ -208,7 +208,7 @@ _TABLE = {
         "load_environment.vectorization = 'threads'": (
             "vectorization .*'async'.*not 'threads'"
         ),
-        'load_environment.max_episode_steps = 0': 'max_episode_steps .*not 0',
+        'load_environment.max_episode_steps = 0': 'max_episode_steps .*got 0',
         'load_environment.env = @text_environment' + _ENVIRONMENT: (
             "'observation' is text only.* wrapper"
         ),

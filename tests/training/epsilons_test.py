@@ -7,6 +7,7 @@ import functools
 import numpy as np
 import pytest
 
+from rnd_agents import errors
 from rnd_agents.training import epsilons
 
 
@@ -78,6 +79,19 @@ def test_what_gives_no_probabilities_is_refused(epsilon_fn, message):
     epsilons.check_epsilon_fn(
         epsilon_fn, num_env_steps=1_000, num_environments=3
     )
+
+
+@pytest.mark.parametrize(
+    'epsilon_fn',
+    [
+        0.1,
+        lambda env_steps: np.zeros([3]),
+        lambda: np.zeros([3]),
+    ],
+)
+def test_what_is_no_function_of_steps_and_environments(epsilon_fn):
+  with pytest.raises(errors.InvalidType, match='epsilon_fn .*env_steps'):
+    epsilons.check_epsilon_fn(epsilon_fn, 1_000, 3)
 
 
 def test_all_that_there_are_give_probabilities():

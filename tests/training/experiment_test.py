@@ -26,6 +26,7 @@ from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import loops
 from rnd_agents.training import off_policy
+from rnd_agents.training import on_policy
 from rnd_agents.training import run_directory
 from rnd_agents.training import runs
 from tests import tiny_runs
@@ -238,6 +239,51 @@ def test_a_text_decides_nothing():
     replay.check(100, 1)
   with pytest.raises(errors.InvalidType, match='explore.counts_unfinished'):
     exploration.Exploration('runs/x', counts_unfinished='False').check()
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        'num_env_steps',
+        'num_environments',
+        'num_shards',
+        'num_eval_episodes',
+        'eval_interval_env_steps',
+        'checkpoint_interval_iterations',
+        'num_checkpoints',
+        'callbacks',
+        'loggers',
+    ],
+)
+@pytest.mark.parametrize('value', [None, 2.5])
+def test_settings_of_a_run_that_are_no_count_or_no_list(name, value):
+  config = experiment.Experiment('runs/x', **{name: value})
+  with pytest.raises(errors.UserError, match=f'train_eval.{name} .*{value}'):
+    config.check()
+
+
+@pytest.mark.parametrize(
+    ('training', 'name', 'value'),
+    [
+        *(
+            (off_policy.ReplayTraining, name, value)
+            for name in ('batch_size', 'rollout_length', 'collect_length')
+            for value in (None, 2.5)
+        ),
+        (off_policy.ReplayTraining, 'env_steps_per_update', None),
+        (off_policy.ReplayTraining, 'importance_anneal_train_steps', 2.5),
+        (off_policy.ReplayTraining, 'create_agent', None),
+        (on_policy.OnPolicyTraining, 'rollout_length', None),
+        (on_policy.OnPolicyTraining, 'rollout_length', 2.5),
+        (on_policy.OnPolicyTraining, 'num_devices', None),
+        (on_policy.OnPolicyTraining, 'create_agent', 'create_rnd_ppo_agent'),
+    ],
+)
+def test_settings_of_a_training_that_are_no_count(training, name, value):
+  with pytest.raises(
+      errors.UserError, match=f'{training.__name__}.{name} .*{value}'
+  ):
+    training(**{name: value}).check(100, 1)
 
 
 def test_another_seed_gives_other_numbers(whole, solved):
