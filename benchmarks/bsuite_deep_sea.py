@@ -19,7 +19,6 @@ import shutil
 import sys
 import time
 
-from absl import app
 from absl import flags
 from bsuite.experiments.deep_sea import analysis
 from bsuite.experiments.deep_sea import deep_sea
@@ -30,6 +29,7 @@ from gymnasium import spaces
 import numpy as np
 import pandas as pd
 
+from benchmarks import programs
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
@@ -160,4 +160,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main)
+  programs.run(main)

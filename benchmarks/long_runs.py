@@ -18,10 +18,10 @@ import pathlib
 import tempfile
 import time
 
-from absl import app
 from absl import flags
 import numpy as np
 
+from benchmarks import programs
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
@@ -114,4 +114,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main)
+  programs.run(main)

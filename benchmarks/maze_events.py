@@ -11,10 +11,10 @@ of each count in an episode. A door that is shut again and opened counts twice.
 
 import collections
 
-from absl import app
 from absl import flags
 import gymnasium
 
+from benchmarks import programs
 from benchmarks import tables
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import evaluator
@@ -80,4 +80,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main)
+  programs.run(main)

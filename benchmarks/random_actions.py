@@ -7,10 +7,10 @@
 What exploration has to beat: with the settings of atari_paper.gin.
 """
 
-from absl import app
 from absl import flags
 import numpy as np
 
+from benchmarks import programs
 from rnd_agents.environments import atari
 
 _NUM_ENVIRONMENTS = 128
@@ -66,4 +66,4 @@ if __name__ == '__main__':
   flags.DEFINE_string('game', 'MontezumaRevenge', 'Name in ALE.')
   flags.DEFINE_integer('num_env_steps', 1_000_000, 'Environment steps a seed.')
   flags.DEFINE_list('seeds', ['0', '1', '2'], 'Seeds, with commas.')
-  app.run(main)
+  programs.run(main)

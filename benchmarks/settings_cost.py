@@ -25,7 +25,6 @@ change all of them alike. An iteration collects a rollout and learns from it, as
 
 import sys
 
-from absl import app
 from absl import flags
 import tensorflow as tf
 
@@ -33,6 +32,7 @@ from benchmarks import experiment_groups
 from benchmarks import gin_runs
 from benchmarks import lstm_speed
 from benchmarks import paired
+from benchmarks import programs
 from benchmarks import tables
 from rnd_agents.networks import precision
 
@@ -271,4 +271,4 @@ if __name__ == '__main__':
   flags.DEFINE_multi_string('gin_bindings', [], 'More gin bindings, for each.')
   flags.DEFINE_string('other_python', None, 'A Python with this package.')
   flags.DEFINE_boolean('serve', False, 'For the process that this starts.')
-  app.run(main)
+  programs.run(main)

@@ -17,12 +17,12 @@ import functools
 import tempfile
 import time
 
-from absl import app
 from absl import flags
 import gin
 import numpy as np
 
 from benchmarks import paired
+from benchmarks import programs
 from rnd_agents.collecting import local
 from rnd_agents.evaluation import visits
 from rnd_agents.plotting import drawing
@@ -108,4 +108,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main)
+  programs.run(main)
