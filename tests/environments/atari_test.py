@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for atari."""
 
+import subprocess
 import sys
 
 import gymnasium
@@ -260,3 +261,28 @@ def test_ale_not_installed(monkeypatch):
   monkeypatch.setitem(sys.modules, 'ale_py', None)
   with pytest.raises(ImportError, match=r'pip install "rnd_agents\[atari\]"'):
     atari.load_atari('Pong')
+
+
+_PROGRAM = """
+from rnd_agents import programs
+from rnd_agents.environments import loaders
+
+def main(argv):
+  env = loaders.load_environment(
+      'ALE/Pong-v5', vectorization='vector_entry_point'
+  )
+  env.graph = env  # It refers to itself, as graphs do.
+  env.close()
+
+programs.run_program(main)
+"""
+
+
+def test_a_program_does_not_end_in_a_report_of_leaks(tmp_path):
+  path = tmp_path / 'program.py'
+  path.write_text(_PROGRAM, encoding='utf-8')
+  result = subprocess.run(
+      [sys.executable, path], capture_output=True, text=True, check=False
+  )
+  assert result.returncode == 0
+  assert 'leaked' not in result.stderr
