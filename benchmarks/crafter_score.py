@@ -15,6 +15,7 @@ import os
 from absl import app
 from absl import flags
 
+from benchmarks import programs
 from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents import tables
@@ -75,4 +76,4 @@ if __name__ == '__main__':
   flags.DEFINE_integer(
       'num_env_steps', 1_000_000, 'Episodes that end later do not count.'
   )
-  app.run(main)
+  programs.run(main)

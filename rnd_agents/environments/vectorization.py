@@ -84,10 +84,12 @@ def make_batch(
         f'{vectorization!r}.'
     )
   check_wrappers(wrappers)
-  if isinstance(info_keys, str) or not all(
-      isinstance(key, str) for key in info_keys
+  if (
+      isinstance(info_keys, str)
+      or not isinstance(info_keys, Sequence)
+      or not all(isinstance(key, str) for key in info_keys)
   ):
-    raise failures.EnvironmentSetupError(
+    raise errors.InvalidType(
         "info_keys must be a list of keys, such as ('distance',), not"
         f' {info_keys!r}.'
     )

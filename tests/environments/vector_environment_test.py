@@ -15,6 +15,7 @@ from tf_agents.environments import tf_py_environment
 from tf_agents.policies import random_tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 
+from rnd_agents import errors
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import failures
 from rnd_agents.environments import infos
@@ -319,9 +320,9 @@ def test_a_missing_key_of_infos_is_mentioned_once(caplog):
   assert "['speed']" in caplog.text
 
 
-@pytest.mark.parametrize('keys', ['distance', (1,)])
+@pytest.mark.parametrize('keys', ['distance', (1,), 1, None])
 def test_keys_of_infos_are_a_list_of_texts(keys):
-  with pytest.raises(failures.EnvironmentSetupError, match='info_keys must be'):
+  with pytest.raises(errors.InvalidType, match='info_keys must be'):
     loaders.load_environment(environments_for_tests.Steps, 1, info_keys=keys)
 
 
