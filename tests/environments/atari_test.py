@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for atari."""
 
+import os
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from rnd_agents.environments import atari
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
+from tests import source_tree
 
 pytest.importorskip('ale_py')
 
@@ -282,7 +284,11 @@ def test_a_program_does_not_end_in_a_report_of_leaks(tmp_path):
   path = tmp_path / 'program.py'
   path.write_text(_PROGRAM, encoding='utf-8')
   result = subprocess.run(
-      [sys.executable, path], capture_output=True, text=True, check=False
+      [sys.executable, path],
+      env=dict(os.environ, PYTHONPATH=str(source_tree.ROOT)),
+      capture_output=True,
+      text=True,
+      check=False,
   )
   assert result.returncode == 0
   assert 'leaked' not in result.stderr
