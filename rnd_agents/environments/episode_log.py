@@ -185,7 +185,9 @@ class EpisodeLog:
 
   def get_state(self) -> dict[str, Any]:
     """Returns a picklable state; it is not a copy."""
-    return dict(vars(self))
+    state = dict(vars(self))
+    del state['_info_keys']  # A setting.
+    return state
 
   def set_state(self, state: dict[str, Any]) -> None:
     """Restores a copy of the state that `get_state` returned."""
