@@ -51,6 +51,7 @@ _OF_EXECUTION = frozenset({
     'explore.min_demonstration_score',
     'explore.shortening_env_steps',
     'explore.save_interval_s',
+    'load_environment.info_keys',
     'load_environment.vectorization',
     'load_environment.step_timeout_s',
 })

@@ -86,6 +86,7 @@ def test_what_the_past_of_a_run_depends_on_stays(name):
         ('train_eval.num_checkpoints', False),
         ('train_eval.checkpoint_interval_iterations', False),
         ('train_eval.environment_timeout_s', False),
+        ('load_environment.info_keys', False),
         ('load_environment.vectorization', False),
         ('load_environment.step_timeout_s', False),
         ('train/load_environment.vectorization', False),
