@@ -14,7 +14,7 @@ train,2,200,1,1,0
 eval,2,200,9,1,1
 train,3,300,3,0.5,0
 train,4,400,7,1,1
-'''.replace('\\\n', '')
+'''
 
 
 def test_success_rates_count_each_training_episode_of_the_budget(tmp_path):
