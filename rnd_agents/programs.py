@@ -5,6 +5,7 @@
 import atexit
 from collections.abc import Callable, Sequence
 import contextlib
+import functools
 import gc
 import io
 import sys
@@ -12,6 +13,9 @@ from typing import Any
 
 from absl import app
 from absl import flags
+from absl import logging
+
+from rnd_agents import errors
 
 
 def run_program(
@@ -46,6 +50,35 @@ def run_program(
   gc.set_threshold(10_000, 20, 20)
   atexit.register(_leave_garbage)  # Registered first, called last.
   app.run(main)
+
+
+def explaining(
+    name: str, *also: type[Exception], status: int = 1
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+  """Decorates `main`: a user's error is printed as one sentence.
+
+  With --verbosity=1 its traceback is printed, too.
+
+  Args:
+    name: Name of the program, before the message.
+    *also: Types of errors that are treated as `errors.UserError`.
+    status: Exit status after an error.
+  """
+  caught: tuple[type[Exception], ...] = (errors.UserError, *also)
+
+  def decorate(main: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(main)
+    def explained(*args: Any, **kwargs: Any) -> Any:
+      try:
+        return main(*args, **kwargs)
+      except caught as error:
+        logging.debug('Where it happened:', exc_info=True)
+        print(f'{name}: {errors.message_of(error)}', file=sys.stderr)
+        return status
+
+    return explained
+
+  return decorate
 
 
 def _leave_garbage() -> None:

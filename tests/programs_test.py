@@ -5,6 +5,11 @@
 import subprocess
 import sys
 
+import pytest
+
+from rnd_agents import errors
+from rnd_agents import programs
+
 _PROGRAM = """
 import atexit
 from rnd_agents import programs
@@ -40,3 +45,40 @@ def test_a_program_ends_without_taking_graphs_apart(tmp_path):
   assert (result.returncode, result.stderr) == (3, '')
   assert result.stdout == 'at exit\n'
   assert (tmp_path / 'log.txt').read_text(encoding='utf-8') == 'logged'
+
+
+def _failing(error):
+  @programs.explaining('tool', FileNotFoundError, status=2)
+  def main(argv):
+    """Fails."""
+    assert argv == ['tool']
+    raise error
+
+  return main
+
+
+@pytest.mark.parametrize(
+    ('error', 'message'),
+    [
+        (errors.InvalidValue('a must be 1.'), 'tool: a must be 1.\n'),
+        (
+            errors.GinError("no 'b'.\n  In call to configurable 'c'"),
+            "tool: no 'b'.\n",
+        ),
+        (
+            FileNotFoundError(2, 'Not found', 'd'),
+            "tool: [Errno 2] Not found: 'd'\n",
+        ),
+    ],
+)
+def test_errors_of_the_user_are_one_sentence(error, message, capsys):
+  main = _failing(error)
+  assert main(['tool']) == 2
+  assert capsys.readouterr() == ('', message)
+  assert main.__doc__ == 'Fails.'
+
+
+@pytest.mark.parametrize('error', [ValueError('ours'), PermissionError('ours')])
+def test_other_errors_keep_their_traceback(error):
+  with pytest.raises(type(error), match='ours'):
+    _failing(error)(['tool'])

@@ -131,6 +131,7 @@ def _is_free(out: str | None) -> bool:
   return True
 
 
+@programs.explaining('collect_demos', OSError)
 def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
   if len(argv) > 1:
@@ -151,9 +152,8 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
       traceback.print_exception(type(error), error, frames)
     return 1
   # TensorFlow writes the file, and raises its own errors of the disk.
-  except (errors.UserError, OSError, tf.errors.OpError) as error:
-    print(f'collect_demos: {errors.message_of(error)}', file=sys.stderr)
-    return 1
+  except tf.errors.OpError as error:
+    raise errors.RunError(str(error)) from error
 
 
 def _salvage(args: Any) -> int:

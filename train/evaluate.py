@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import copy
 import dataclasses
 import os
-import sys
 from typing import Any, TYPE_CHECKING
 
 from absl import app
@@ -63,17 +62,14 @@ def define_flags(values: flags.FlagValues) -> None:
       'holds something else already: choose another file', **to)
 
 
+@programs.explaining('evaluate', OSError)
 def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-  try:
-    _evaluate(args)
-    return 0
-  except (errors.UserError, OSError) as error:
-    print(f'evaluate: {errors.message_of(error)}', file=sys.stderr)
-    return 1
+  _evaluate(args)
+  return 0
 
 
 def _evaluate(args: Any) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from absl import app
 from absl import flags
-from absl import logging
 
 from rnd_agents import programs
 from train import streams
@@ -39,6 +38,7 @@ def define_flags(values: flags.FlagValues) -> None:
       ' actions.', **to)
 
 
+@programs.explaining('explore')
 def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Explores as gin files say; returns the exit status.
 
@@ -51,7 +51,6 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   # TensorFlow's errors reach Python as exceptions.
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Here and not above: flags answer at once, TensorFlow takes seconds.
-  from rnd_agents import errors
   from rnd_agents.archive import exploration
   from rnd_agents.training import gin_files
   from rnd_agents.training import run_directory
@@ -60,16 +59,12 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   root_dir = os.path.expanduser(  # In --root_dir=~/x no shell does.
       args.root_dir or os.path.join('runs', name, f'seed_{args.seed}')
   )
-  try:
-    gin_files.parse(args.gin_file, args.gin_bindings)
-    logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
-    if args.fresh:
-      run_directory.set_aside(root_dir)
-      sys.argv = streams.without_flag(sys.argv, 'fresh')  # For run.json.
-    result = exploration.explore(root_dir, seed=args.seed)
-  except errors.UserError as error:
-    print(f'explore: {errors.message_of(error)}', file=sys.stderr)
-    return 1
+  gin_files.parse(args.gin_file, args.gin_bindings)
+  streams.log_progress()  # After gin's remarks on its search.
+  if args.fresh:
+    run_directory.set_aside(root_dir)
+    sys.argv = streams.without_flag(sys.argv, 'fresh')  # For run.json.
+  result = exploration.explore(root_dir, seed=args.seed)
   best = 'none'
   if result.best_score is not None:
     best = f'{result.best_score:.6g} in {result.best_length} steps'
@@ -81,14 +76,7 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
       f' best trajectory: {best}\n'
       f'Picture: {result.picture}{file}'
   )
-  if result.finished:
-    return 0
-  without = ' without --fresh' if args.fresh else ''
-  print(
-      f'Stopped before the end: the same command{without} continues.',
-      file=sys.stderr,
-  )
-  return 1
+  return streams.exit_status(result.finished, args.fresh)
 
 
 def run() -> None:

@@ -16,7 +16,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import tempfile
 from typing import Any
 
@@ -146,29 +145,26 @@ def write_folder(run_dir: str, policy: str, repo_id: str, folder: str) -> None:
     file.write(card)
 
 
+@programs.explaining('share', OSError, status=2)
 def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
-  try:
-    if not re.fullmatch(r'[\w.-]+/[\w.-]+', args.repo_id):
-      raise errors.InvalidValue(
-          f'--repo_id must be OWNER/NAME, got {args.repo_id}.')
-    hub = _import_hub()
-    with tempfile.TemporaryDirectory() as folder:
-      write_folder(
-          os.path.expanduser(args.run_dir), args.policy, args.repo_id, folder)
-      with _explained(f'{args.repo_id} cannot be uploaded'):
-        # Without --private, an organization's own rule decides.
-        hub.create_repo(
-            args.repo_id, private=args.private or None, exist_ok=True)
-        commit = hub.upload_folder(
-            repo_id=args.repo_id, folder_path=folder,
-            delete_patterns='policies/*',  # Those of an earlier upload.
-            commit_message='Share a policy of rnd_agents')
-  except (OSError, errors.UserError) as error:
-    print(f'share: {error}', file=sys.stderr)
-    return 2
+  if not re.fullmatch(r'[\w.-]+/[\w.-]+', args.repo_id):
+    raise errors.InvalidValue(
+        f'--repo_id must be OWNER/NAME, got {args.repo_id}.')
+  hub = _import_hub()
+  with tempfile.TemporaryDirectory() as folder:
+    write_folder(
+        os.path.expanduser(args.run_dir), args.policy, args.repo_id, folder)
+    with _explained(f'{args.repo_id} cannot be uploaded'):
+      # Without --private, an organization's own rule decides.
+      hub.create_repo(
+          args.repo_id, private=args.private or None, exist_ok=True)
+      commit = hub.upload_folder(
+          repo_id=args.repo_id, folder_path=folder,
+          delete_patterns='policies/*',  # Those of an earlier upload.
+          commit_message='Share a policy of rnd_agents')
   print(f'{commit.repo_url}\nPlay it: python -m train.evaluate'
         f' --policy_dir=hf://{args.repo_id}')
   return 0

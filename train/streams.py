@@ -6,11 +6,12 @@ Streams that are closed or full must not end a run.
 """
 
 from collections.abc import Sequence
-import logging
 import os
 import re
 import shutil
 import sys
+
+from absl import logging
 
 
 def open_closed() -> None:
@@ -25,6 +26,11 @@ def open_closed() -> None:
       setattr(sys, name, open(os.devnull, mode, encoding='utf-8'))
 
 
+def log_progress() -> None:
+  """Logs what a run says of its progress, and more with --verbosity=1."""
+  logging.set_verbosity(max(logging.get_verbosity(), logging.INFO))
+
+
 def print_outcome(text: str) -> None:
   """Prints how a run ended; logs it where standard output takes no more."""
   try:
@@ -33,6 +39,23 @@ def print_outcome(text: str) -> None:
     logging.warning('%s on standard output: %s', error.strerror, text)
     # Else Python writes the rest of its buffer as it ends, and fails again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def exit_status(finished: bool, fresh: bool) -> int:
+  """Returns the exit status of a run; says how one that stopped continues.
+
+  Args:
+    finished: Whether the run reached its end.
+    fresh: Whether the command line has --fresh.
+  """
+  if finished:
+    return 0
+  without = ' without --fresh' if fresh else ''
+  print(
+      f'Stopped before the end: the same command{without} continues.',
+      file=sys.stderr,
+  )
+  return 1
 
 
 def path_of(command: str) -> str:

@@ -23,7 +23,6 @@ import itertools
 import multiprocessing
 import os
 import re
-import sys
 from typing import Any
 
 from absl import app
@@ -227,33 +226,30 @@ def read_settings(
   return paths
 
 
+@programs.explaining('sweep', OSError, status=2)
 def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')  # Of all processes.
   root_dir = os.path.expanduser(args.root_dir)
-  try:
-    seeds = parse_seeds(args.seeds)
-    variants = parse_variants(args.vary)
-    # In a process of its own: this one does not load TensorFlow.
-    context = multiprocessing.get_context('spawn')
-    with futures.ProcessPoolExecutor(1, context) as pool:
-      paths = pool.submit(
-          read_settings, args.gin_file, args.gin_bindings, variants).result()
-    jobs = make_jobs(paths, seeds, root_dir, args.gin_bindings, variants)
-    os.makedirs(root_dir, exist_ok=True)
-    runs: run_processes.Processes
-    if args.ray_address:
-      num_jobs = args.jobs or len(jobs)
-      runs = run_processes.RayRuns(
-          args.ray_address, root_dir, args.cpus_per_run)
-    else:
-      num_jobs = args.jobs or 1
-      runs = run_processes.LocalRuns(num_jobs)
-  except (OSError, errors.UserError) as error:
-    print(f'sweep: {error}', file=sys.stderr)
-    return 2
+  seeds = parse_seeds(args.seeds)
+  variants = parse_variants(args.vary)
+  # In a process of its own: this one does not load TensorFlow.
+  context = multiprocessing.get_context('spawn')
+  with futures.ProcessPoolExecutor(1, context) as pool:
+    paths = pool.submit(
+        read_settings, args.gin_file, args.gin_bindings, variants).result()
+  jobs = make_jobs(paths, seeds, root_dir, args.gin_bindings, variants)
+  os.makedirs(root_dir, exist_ok=True)
+  runs: run_processes.Processes
+  if args.ray_address:
+    num_jobs = args.jobs or len(jobs)
+    runs = run_processes.RayRuns(
+        args.ray_address, root_dir, args.cpus_per_run)
+  else:
+    num_jobs = args.jobs or 1
+    runs = run_processes.LocalRuns(num_jobs)
   try:
     runner = run_processes.Runner(num_jobs, processes=runs)
     status = run_sweep(jobs, runner)

@@ -13,7 +13,6 @@ from typing import Any
 
 from absl import app
 from absl import flags
-from absl import logging
 
 from rnd_agents import errors
 from rnd_agents import programs
@@ -59,8 +58,9 @@ _RAY_ADDRESS = flags.DEFINE_string(
 )
 
 
-def main(argv: Sequence[str]) -> None:
-  """Parses gin files and trains as they say.
+@programs.explaining('train_eval')
+def main(argv: Sequence[str]) -> int:
+  """Trains as gin files say; returns the exit status.
 
   Args:
     argv: The command line without the flags.
@@ -80,18 +80,12 @@ def main(argv: Sequence[str]) -> None:
   root_dir = os.path.expanduser(  # In --root_dir=~/x no shell does.
       _ROOT_DIR.value or os.path.join('runs', name, f'seed_{_SEED.value}')
   )
-  try:
-    gin_files.parse(_GIN_FILE.value, _GIN_BINDINGS.value)
-    logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
-    if _FRESH.value:
-      run_directory.set_aside(root_dir)
-      sys.argv = streams.without_flag(sys.argv, 'fresh')  # For run.json.
-    result = experiment.train_eval(
-        root_dir, _make_shards(), seed=_SEED.value
-    )
-  except errors.UserError as error:
-    logging.debug('Where it happened:', exc_info=True)
-    sys.exit(f'train_eval: {errors.message_of(error)}')
+  gin_files.parse(_GIN_FILE.value, _GIN_BINDINGS.value)
+  streams.log_progress()  # After gin's remarks on its search.
+  if _FRESH.value:
+    run_directory.set_aside(root_dir)
+    sys.argv = streams.without_flag(sys.argv, 'fresh')  # For run.json.
+  result = experiment.train_eval(root_dir, _make_shards(), seed=_SEED.value)
   last = ''
   if result.eval_return is not None:
     last = f'Mean return of the last evaluation: {result.eval_return:.1f}'
@@ -107,9 +101,7 @@ def main(argv: Sequence[str]) -> None:
       f'Learning curve: {result.picture or "not drawn"}\n'
       f'TensorBoard: {streams.path_of("tensorboard")} --logdir={root_dir}'
   )
-  if not result.finished:
-    without = ' without --fresh' if _FRESH.value else ''
-    sys.exit(f'Stopped before the end: the same command{without} continues.')
+  return streams.exit_status(result.finished, _FRESH.value)
 
 
 def _make_shards() -> Callable[..., Any] | None:

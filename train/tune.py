@@ -22,7 +22,6 @@ from concurrent import futures
 import multiprocessing
 import os
 import re
-import sys
 from typing import Any
 
 from absl import app
@@ -129,6 +128,7 @@ def read_experiment(
   return paths, schedules.pop()
 
 
+@programs.explaining('tune', OSError, status=2)
 def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
   if len(argv) > 1:
@@ -137,27 +137,23 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   name = os.path.splitext(os.path.basename(args.gin_file[-1]))[0]
   root_dir = os.path.expanduser(
       args.root_dir or os.path.join('runs', f'{name}_study'))
-  try:
-    study.import_optuna()
-    with open(os.path.expanduser(args.space), encoding='utf-8') as file:
-      space = parse_space(file.read())
-    seeds = sweep.parse_seeds(args.seeds)
-    # In a process of its own: this one does not load TensorFlow.
-    context = multiprocessing.get_context('spawn')
-    with futures.ProcessPoolExecutor(1, context) as pool:
-      paths, schedule = pool.submit(
-          read_experiment, args.gin_file, args.gin_bindings, space).result()
-    search = trials.Search(
-        args.gin_file, args.gin_bindings, space, seeds, args.metric,
-        schedule.num_env_steps // 2 if args.prune_after is None
-        else args.prune_after, args.sampler_seed)
-    runner = run_processes.Runner(args.jobs or len(seeds))
-    return study.Study(
-        search, root_dir, args.storage, paths, schedule, runner
-    ).run(args.trials)
-  except (OSError, errors.UserError) as error:
-    print(f'tune: {error}', file=sys.stderr)
-    return 2
+  study.import_optuna()
+  with open(os.path.expanduser(args.space), encoding='utf-8') as file:
+    space = parse_space(file.read())
+  seeds = sweep.parse_seeds(args.seeds)
+  # In a process of its own: this one does not load TensorFlow.
+  context = multiprocessing.get_context('spawn')
+  with futures.ProcessPoolExecutor(1, context) as pool:
+    paths, schedule = pool.submit(
+        read_experiment, args.gin_file, args.gin_bindings, space).result()
+  search = trials.Search(
+      args.gin_file, args.gin_bindings, space, seeds, args.metric,
+      schedule.num_env_steps // 2 if args.prune_after is None
+      else args.prune_after, args.sampler_seed)
+  runner = run_processes.Runner(args.jobs or len(seeds))
+  return study.Study(
+      search, root_dir, args.storage, paths, schedule, runner
+  ).run(args.trials)
 
 
 def run() -> None:

@@ -16,7 +16,6 @@ points. Several metrics are several panels, each with its two tables.
 
 from collections.abc import Sequence
 import os
-import sys
 from typing import Any
 
 from absl import flags
@@ -101,13 +100,10 @@ def _draw(
   return drawn
 
 
+@programs.explaining('plotting', status=2)
 def main(argv: Sequence[str], args: flags.FlagValues = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
-  try:
-    drawn = _draw(argv[1:], args)
-  except errors.UserError as error:
-    print(f'plotting: {error}', file=sys.stderr)
-    return 2
+  drawn = _draw(argv[1:], args)
   for i, panel in enumerate(drawn):
     if len(drawn) > 1:
       print(('\n' if i else '') + f'{panel.phase}/{panel.metric}')

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 import glob
 import html
 import os
-import sys
 from typing import Any
 
 from absl import flags
@@ -276,13 +275,10 @@ def write_report(folders: Sequence[str], args: flags.FlagValues) -> None:
     file.write(page)
 
 
+@programs.explaining('report', OSError, status=2)
 def main(argv: Sequence[str], args: flags.FlagValues = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
-  try:
-    write_report(argv[1:], args)
-  except (errors.UserError, OSError) as error:
-    print(f'report: {error}', file=sys.stderr)
-    return 2
+  write_report(argv[1:], args)
   print(f'Open {args.out} in a browser.')
   return 0
 
