@@ -3,23 +3,18 @@
 """Loads a batched PyEnvironment by the name of its environment."""
 
 from collections.abc import Callable, Sequence
-import contextlib
-import difflib
 import functools
-from importlib import metadata
-import inspect
 import re
-import sys
 from typing import Any
 
 import gin
 import gymnasium
 from gymnasium import vector
-from gymnasium.envs import registration
 
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.environments import atari
+from rnd_agents.environments import environment_ids
 from rnd_agents.environments import envpool_family
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
@@ -36,38 +31,7 @@ from rnd_agents.environments import wrappers as env_wrappers
 EnvKwargs = dict[str, Any] | Callable[[int], dict[str, Any]]
 EnvOrId = str | Callable[..., interface.Environment]
 
-# Names that ALE gave to its games before v5.
-_OLD_ATARI = re.compile(
-    r'(?:ALE/)?(\w+?)(?:-ram)?(?:NoFrameskip|Deterministic)?(?:-v\d+)?$'
-)
-_VERSION = re.compile(r'(.+)-v(\d+)$')
-# An entry of the version history in an environment's docstring, and links.
-_CHANGE = re.compile(r'(?ms)^[*-] v(\d+):(.*?)(?=^[*-] v\d|\Z)')
-_LINK = re.compile(r'\s*\(related \[[^)]*\)\)')
 _KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
-_MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
-# (ids, the module that registers them or that they need, the extra with it)
-_OPTIONAL = (
-    (re.compile(r'ALE/'), 'ale_py', 'atari'),
-    (_MINIGRID, 'minigrid', 'minigrid'),
-    (re.compile(r'rnd_agents/Crafter-'), 'crafter', 'crafter'),
-    (
-        re.compile(
-            r'(LunarLander(Continuous)?|BipedalWalker(Hardcore)?|CarRacing)'
-            r'(-v\d+)?$'
-        ),
-        'Box2D',
-        'box2d',
-    ),
-    (
-        re.compile(
-            r'(Ant|HalfCheetah|Hopper|Humanoid(Standup)?|Inverted(Double)?'
-            r'Pendulum|Pusher|Reacher|Swimmer|Walker2d)-v5$'
-        ),
-        'mujoco',
-        'mujoco',
-    ),
-)
 
 
 @gin.configurable(module='rnd_agents')
@@ -193,7 +157,7 @@ def load_environment(
     )
     wrappers = [repeat, *wrappers]
   if isinstance(env, str):
-    env = _callable_named(env) or env
+    env = environment_ids.callable_named(env) or env
   name = vectorization_lib.default_name(env)
   episode_seeds.check_schedule(seeding)
   if seeding is not None and num_places is not None:
@@ -218,27 +182,10 @@ def load_environment(
       step_timeout_s=step_timeout_s,
       num_agents=num_agents,
   )
-  if isinstance(env, str) and num_agents is not None:
-    raise failures.EnvironmentSetupError(
-        f'{env} is an id, and load_environment.num_agents needs a callable that'
-        " returns a parallel environment, or its name: 'module:callable'."
-    )
   if isinstance(env, str):
     env_id = env.rpartition(':')[2]
-    for ids, module, extra in _OPTIONAL:
-      if ids.match(env_id):
-        failures.import_extra(module, extra, env_id)
-    is_of_family = env_id.startswith('ALE/') or _MINIGRID.match(env_id)
-    if vectorization == 'envpool':
-      env = envpool_family.check_id(env)
-      if is_of_family and not preprocessing:
-        raise failures.EnvironmentSetupError(
-            f"{env_id} needs preprocessing with vectorization='envpool': leave"
-            ' load_environment.preprocessing out.'
-        )
-    else:
-      _check_registered(env)
-    if preprocessing and is_of_family:
+    env = _checked_id(env, vectorization, preprocessing, num_agents)
+    if preprocessing and environment_ids.has_preprocessing(env_id):
       return _load_family(
           env_id, env_kwargs, max_episode_steps, batch_arguments
       )
@@ -320,6 +267,29 @@ def _check_arguments(
         'For an environment of your own: load_environment(lambda: MyEnv()); for'
         ' one that exists: single_environment.from_gymnasium or from_old_gym.'
     )
+
+
+def _checked_id(
+    env: str, vectorization: str, preprocessing: bool, num_agents: int | None
+) -> str:
+  """Returns an id as it is loaded; raises a UserError if it cannot be."""
+  if num_agents is not None:
+    raise failures.EnvironmentSetupError(
+        f'{env} is an id, and load_environment.num_agents needs a callable that'
+        " returns a parallel environment, or its name: 'module:callable'."
+    )
+  env_id = env.rpartition(':')[2]
+  environment_ids.import_needed(env_id)
+  if vectorization != 'envpool':
+    environment_ids.check_registered(env)
+    return env
+  env = envpool_family.check_id(env)
+  if environment_ids.has_preprocessing(env_id) and not preprocessing:
+    raise failures.EnvironmentSetupError(
+        f"{env_id} needs preprocessing with vectorization='envpool': leave"
+        ' load_environment.preprocessing out.'
+    )
+  return env
 
 
 def _load_family(
@@ -418,141 +388,6 @@ def _make_registered_vector(
         vectorization_mode='vector_entry_point',
         **env_kwargs,
     )
-
-
-def _check_registered(env_id: str) -> None:
-  """Raises EnvironmentSetupError with similar ids for an unknown id."""
-  module, _, name = env_id.rpartition(':')
-  if module:
-    failures.import_module(module, env_id)
-  if env_id.startswith(envpool_family.PREFIX):
-    raise failures.EnvironmentSetupError(
-        f"{env_id} is envpool's: set load_environment.vectorization ="
-        " 'envpool'."
-    )
-  if _is_registered(name):
-    return
-  game = _OLD_ATARI.match(name)
-  if game is not None:
-    with contextlib.suppress(failures.MissingPackageError):
-      failures.import_extra('ale_py', 'atari', name)
-    right = f'ALE/{game[1]}-v5'
-    if _is_registered(name):
-      return
-    if right in gymnasium.registry:
-      raise failures.EnvironmentSetupError(
-          f'Unknown Gymnasium environment {name!r}: load {right!r}; its memory'
-          ' instead of pictures with load_environment.preprocessing = False and'
-          " env_kwargs = {'obs_type': 'ram'}."
-      )
-  namespace = name.rpartition('/')[0]
-  known = [
-      other
-      for other in gymnasium.registry
-      if namespace and other.startswith(f'{namespace}/')
-  ]
-  # The shortest id of a name wins: that without a namespace.
-  known = sorted(known or gymnasium.registry, key=len, reverse=True)
-  bare_ids = {_bare(other): other for other in known}
-  close = difflib.get_close_matches(_bare(name), bare_ids, n=5, cutoff=0.7)
-  packages = _packages_not_imported()
-  raise failures.EnvironmentSetupError(
-      f'Unknown Gymnasium environment {name!r}. '
-      + _newer_version(name)
-      + (
-          "envpool has it: load_environment.vectorization = 'envpool'. "
-          if envpool_family.is_in_envpool(name)
-          else ''
-      )
-      + (
-          f'Similar ids: {", ".join(bare_ids[each] for each in close)}. '
-          if close
-          else ''
-      )
-      + (
-          f'The module {module} neither registers it nor has a callable of that'
-          ' name.'
-          if module
-          else 'Import the module that registers it, or load'
-          f' "{packages[0] if len(packages) == 1 else "module"}:{name}".'
-      )
-      + (
-          ' Installed packages with environments that were not imported:'
-          f' {", ".join(packages)}.'
-          if packages
-          else ''
-      )
-  )
-
-
-def _newer_version(name: str) -> str:
-  """Returns what Gymnasium says of the version that replaced an id, or ''."""
-  asked = _VERSION.match(name)
-  if asked is None:
-    return ''
-  newer = [
-      (int(other[2]), other[0])
-      for other in map(_VERSION.match, gymnasium.registry)
-      if other and other[1] == asked[1] and int(other[2]) > int(asked[2])
-  ]
-  if not newer:
-    return ''
-  number, newest = min(newer)
-  made_by = gymnasium.registry[newest].entry_point
-  if isinstance(made_by, str):
-    made_by = registration.load_env_creator(made_by)
-  history = (inspect.getdoc(made_by) or '').partition('Version History')[2]
-  changes = [
-      f'v{version}: {" ".join(_LINK.sub("", text).split())}'
-      for version, text in _CHANGE.findall(history.partition('\n## ')[0])
-      if int(asked[2]) < int(version) <= number
-  ]
-  said = f', of which Gymnasium says: {" ".join(changes)}' if changes else ''
-  return f'There is {newest}{said.rstrip(".")}. '
-
-
-def _is_registered(name: str) -> bool:
-  # Gymnasium takes an id without its version for the newest one.
-  newest = re.compile(re.escape(name) + r'-v\d+')
-  return name in gymnasium.registry or any(
-      newest.fullmatch(other) for other in gymnasium.registry
-  )
-
-
-def _bare(env_id: str) -> str:
-  """Returns an id without namespace and version, to look for similar ones."""
-  return re.sub(r'-v\d+$', '', env_id.rpartition('/')[2]).lower()
-
-
-def _packages_not_imported() -> list[str]:
-  """Returns modules of installed packages that need Gymnasium."""
-  known = {'rnd_agents', 'train', 'envpool'}
-  known |= {module for _, module, _ in _OPTIONAL}
-  found = set()
-  for module, packages in metadata.packages_distributions().items():
-    if module not in sys.modules and module not in known:
-      needs = [
-          each
-          for package in packages
-          for each in metadata.requires(package) or ()
-      ]
-      if any(
-          re.match(r'gymnasium\b', each) and 'extra' not in each
-          for each in needs
-      ):
-        found.add(module)
-  return sorted(found)
-
-
-def _callable_named(
-    name: str,
-) -> Callable[..., interface.Environment] | None:
-  """Returns the callable of 'module:callable'; None for an id."""
-  module, _, attribute = name.rpartition(':')
-  if not module:
-    return None
-  found = getattr(failures.import_module(module, name), attribute, None)
-  return None if _is_registered(attribute) or not callable(found) else found
 
 
 def _check_no_time_limit(env: gymnasium.Env) -> None:

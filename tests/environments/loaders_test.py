@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from rnd_agents import errors
+from rnd_agents.environments import environment_ids
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import single_environment
@@ -360,7 +361,7 @@ def test_packages_that_may_register_an_id(monkeypatch, packages, words):
   needs = dict.fromkeys(packages, ['numpy', 'gymnasium>=1.0'])
   needs |= dict(other=['gymnasium; extra == "x"'], plain=None)
   monkeypatch.setattr(
-      loaders,
+      environment_ids,
       'metadata',
       types.SimpleNamespace(
           packages_distributions=lambda: {name: [name] for name in needs},
