@@ -30,7 +30,7 @@ def run_program(
   Args:
     main: Function of the command line without its flags; it returns the exit
       status.
-    define_flags: Defines the program's flags; None if that was done.
+    define_flags: Defines the program's flags; None if it has none.
   """
   if '' not in sys.path:
     sys.path.append('')

@@ -7,7 +7,6 @@ python -m train.explore --gin_file=explore_deep_sea.gin --seed=0
 
 from collections.abc import Sequence
 import os
-import sys
 from typing import Any
 
 from absl import app
@@ -52,18 +51,9 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Here and not above: flags answer at once, TensorFlow takes seconds.
   from rnd_agents.archive import exploration
-  from rnd_agents.training import gin_files
-  from rnd_agents.training import run_directory
+  from train import run_setup
 
-  name = os.path.splitext(os.path.basename(args.gin_file[-1]))[0]
-  root_dir = os.path.expanduser(  # In --root_dir=~/x no shell does.
-      args.root_dir or os.path.join('runs', name, f'seed_{args.seed}')
-  )
-  gin_files.parse(args.gin_file, args.gin_bindings)
-  streams.log_progress()  # After gin's remarks on its search.
-  if args.fresh:
-    run_directory.set_aside(root_dir)
-    sys.argv = streams.without_flag(sys.argv, 'fresh')  # For run.json.
+  root_dir = run_setup.set_up(args)
   result = exploration.explore(root_dir, seed=args.seed)
   best = 'none'
   if result.best_score is not None:

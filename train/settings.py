@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 import functools
 import inspect
 import re
-import sys
 import typing
 from typing import Any, NamedTuple
 
@@ -187,19 +186,16 @@ def as_markdown(names: Sequence[str] = ()) -> str:
   return '\n'.join(parts)
 
 
+@programs.explaining('settings', status=2)
 def main(argv: Sequence[str]) -> int:
   """Prints the reference; returns the exit status."""
-  try:
-    print(as_markdown(argv[1:]))
-  except errors.InvalidValue as error:
-    print(f'settings: {error}', file=sys.stderr)
-    return 2
+  print(as_markdown(argv[1:]))
   return 0
 
 
 def run() -> None:
   """Runs the program, as the command `rnd-settings` does."""
-  programs.run_program(main, lambda values: None)
+  programs.run_program(main)
 
 
 if __name__ == '__main__':

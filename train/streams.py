@@ -26,11 +26,6 @@ def open_closed() -> None:
       setattr(sys, name, open(os.devnull, mode, encoding='utf-8'))
 
 
-def log_progress() -> None:
-  """Logs what a run says of its progress, and more with --verbosity=1."""
-  logging.set_verbosity(max(logging.get_verbosity(), logging.INFO))
-
-
 def print_outcome(text: str) -> None:
   """Prints how a run ended; logs it where standard output takes no more."""
   try:

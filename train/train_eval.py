@@ -8,7 +8,6 @@ python -m train.train_eval --gin_file=mountain_car.gin --seed=0
 from collections.abc import Callable, Sequence
 import functools
 import os
-import sys
 from typing import Any
 
 from absl import app
@@ -18,74 +17,55 @@ from rnd_agents import errors
 from rnd_agents import programs
 from train import streams
 
-_ROOT_DIR = flags.DEFINE_string(
-    'root_dir',
-    None,
-    'Folder of the run, which the same command resumes. Default:'
-    ' runs/NAME_OF_GIN_FILE/seed_SEED.',
-)
-_GIN_FILE = flags.DEFINE_multi_string(
-    'gin_file',
-    None,
-    'A gin file: a path, or the bare name of one that comes with the package.'
-    ' Later ones win.',
-)
-_GIN_BINDINGS = flags.DEFINE_multi_string(
-    'gin_bindings',
-    [],
-    'A gin binding, such as create_rnd_ppo_agent.learning_rate=0.001.',
-)
-_SEED = flags.DEFINE_integer(
-    'seed', 0, 'Seed of environments, networks, policy and shuffling.'
-)
-_FRESH = flags.DEFINE_bool(
-    'fresh',
-    False,
-    'Begin a new run: what --root_dir holds is moved to its folder earlier/N.'
-    ' The command without it continues the new run.',
-)
-_WORKERS = flags.DEFINE_integer(
-    'workers',
-    0,
-    'Processes that collect, at most train_eval.num_shards; 0: this one alone'
-    ' (needs rnd_agents[cluster]). The run is the same, byte for byte.',
-    lower_bound=0,
-)
-_RAY_ADDRESS = flags.DEFINE_string(
-    'ray_address',
-    None,
-    'HOST:PORT of a Ray cluster for the workers. Default: this machine.',
-)
+
+def define_flags(values: flags.FlagValues) -> None:
+  """Defines the flags of this program."""
+  to: Any = {'flag_values': values}
+  flags.DEFINE_string(
+      'root_dir', None, 'Folder of the run, which the same command resumes.'
+      ' Default: runs/NAME_OF_GIN_FILE/seed_SEED.', **to)
+  flags.DEFINE_multi_string(
+      'gin_file', None, 'A gin file: a path, or the bare name of one that comes'
+      ' with the package. Later ones win.', **to)
+  flags.DEFINE_multi_string(
+      'gin_bindings', [], 'A gin binding, such as'
+      ' create_rnd_ppo_agent.learning_rate=0.001.', **to)
+  flags.DEFINE_integer(
+      'seed', 0, 'Seed of environments, networks, policy and shuffling.', **to)
+  flags.DEFINE_bool(
+      'fresh', False, 'Begin a new run: what --root_dir holds is moved to its'
+      ' folder earlier/N. The command without it continues the new run.', **to)
+  flags.DEFINE_integer(
+      'workers', 0, 'Processes that collect, at most train_eval.num_shards; 0:'
+      ' this one alone (needs rnd_agents[cluster]). The run is the same, byte'
+      ' for byte.', lower_bound=0, **to)
+  flags.DEFINE_string(
+      'ray_address', None, 'HOST:PORT of a Ray cluster for the workers.'
+      ' Default: this machine.', **to)
 
 
 @programs.explaining('train_eval')
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Trains as gin files say; returns the exit status.
 
   Args:
     argv: The command line without the flags.
+    args: The flags.
   """
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
-  if not _GIN_FILE.value:
+  if not args.gin_file:
     raise app.UsageError('--gin_file is missing: name an experiment.')
   # TensorFlow's errors reach Python as exceptions.
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Here and not above: flags answer at once, TensorFlow takes seconds.
-  from rnd_agents.training import experiment  # pylint: disable=g-import-not-at-top
-  from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
-  from rnd_agents.training import run_directory  # pylint: disable=g-import-not-at-top
+  from rnd_agents.training import experiment
+  from train import run_setup
 
-  name = os.path.splitext(os.path.basename(_GIN_FILE.value[-1]))[0]
-  root_dir = os.path.expanduser(  # In --root_dir=~/x no shell does.
-      _ROOT_DIR.value or os.path.join('runs', name, f'seed_{_SEED.value}')
+  root_dir = run_setup.set_up(args)
+  result = experiment.train_eval(
+      root_dir, _make_shards(args), seed=args.seed
   )
-  gin_files.parse(_GIN_FILE.value, _GIN_BINDINGS.value)
-  streams.log_progress()  # After gin's remarks on its search.
-  if _FRESH.value:
-    run_directory.set_aside(root_dir)
-    sys.argv = streams.without_flag(sys.argv, 'fresh')  # For run.json.
-  result = experiment.train_eval(root_dir, _make_shards(), seed=_SEED.value)
   last = ''
   if result.eval_return is not None:
     last = f'Mean return of the last evaluation: {result.eval_return:.1f}'
@@ -101,27 +81,27 @@ def main(argv: Sequence[str]) -> int:
       f'Learning curve: {result.picture or "not drawn"}\n'
       f'TensorBoard: {streams.path_of("tensorboard")} --logdir={root_dir}'
   )
-  return streams.exit_status(result.finished, _FRESH.value)
+  return streams.exit_status(result.finished, args.fresh)
 
 
-def _make_shards() -> Callable[..., Any] | None:
+def _make_shards(args: Any) -> Callable[..., Any] | None:
   """Returns a `MakeShards` for Ray; None to collect in this process."""
-  if not _WORKERS.value:
-    if _RAY_ADDRESS.value is not None:
+  if not args.workers:
+    if args.ray_address is not None:
       raise errors.SetupError('--ray_address needs --workers=N.')
     return None
-  from rnd_agents.workers import ray_workers  # pylint: disable=g-import-not-at-top
+  from rnd_agents.workers import ray_workers
 
   return functools.partial(
       ray_workers.create_collectors,
-      num_workers=_WORKERS.value,
-      address=_RAY_ADDRESS.value,
+      num_workers=args.workers,
+      address=args.ray_address,
   )
 
 
 def run() -> None:
   """Runs the program, as the command `rnd-train` does."""
-  programs.run_program(main)
+  programs.run_program(main, define_flags)
 
 
 if __name__ == '__main__':

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follows docs/tutorial.md literally, with short runs."""
 
-import copy
 import os
 import re
 import shlex
@@ -19,13 +18,13 @@ from rnd_agents.training import experiment
 from tests import command_lines
 from tests.docs import pages
 from train import evaluate
-from train import train_eval  # noqa: F401  Defines its flags.
+from train import train_eval
 
 _PAGE = 'docs/tutorial.md'
 def _train(*argv):
   """Trains as the command says, but for the length."""
-  values = copy.deepcopy(flags.FLAGS)
-  values.unparse_flags()
+  values = flags.FlagValues()
+  train_eval.define_flags(values)
   values(['train_eval', *argv])
   (path,) = values['gin_file'].value
   name = path.removesuffix('.gin')

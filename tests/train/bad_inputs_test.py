@@ -54,9 +54,9 @@ class MyWrapper(gymnasium.ObservationWrapper):
 
 def _end(root_dir, *bindings, gin_files=('deep_sea',), seed=0):
   """Returns the error with which the binary ends; None if it does its work."""
-  values = flags.FLAGS
-  if not values.is_parsed():
-    values(['train_eval'])
+  values = flags.FlagValues()
+  train_eval.define_flags(values)
+  values(['train_eval'])
   gin.clear_config()
   values.gin_file = list(gin_files)
   values.gin_bindings = [
@@ -65,7 +65,7 @@ def _end(root_dir, *bindings, gin_files=('deep_sea',), seed=0):
   values.root_dir = os.fspath(root_dir)
   values.seed = seed
   try:
-    train_eval.main.__wrapped__(['train_eval'])
+    train_eval.main.__wrapped__(['train_eval'], values)
   except errors.UserError as error:
     return error
   return None

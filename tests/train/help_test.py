@@ -19,17 +19,8 @@ from train import evaluate
 from train import explore
 from train import share
 from train import sweep
+from train import train_eval
 from train import tune
-
-_TRAINING_FLAGS = [
-    'fresh',
-    'gin_bindings',
-    'gin_file',
-    'ray_address',
-    'root_dir',
-    'seed',
-    'workers',
-]
 
 
 def _names(program):
@@ -39,7 +30,7 @@ def _names(program):
 
 
 @pytest.mark.parametrize(('module', 'names'), [
-    ('train.train_eval', _TRAINING_FLAGS),
+    ('train.train_eval', _names(train_eval)),
     ('train.explore', _names(explore)),
     ('train.evaluate', _names(evaluate)),
     ('train.collect_demos', _names(collect_demos)),
