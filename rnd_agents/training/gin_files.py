@@ -79,6 +79,10 @@ def find(name: str) -> str:
   for candidate in (name, f'{name}.gin'):
     if candidate in shipped:
       return os.path.join(folder, candidate)
+  if os.path.isdir(name):
+    raise errors.MissingFile(
+        f'{name!r} is a folder: name a gin file, such as one in it.'
+    )
   close = difflib.get_close_matches(
       os.path.basename(name), shipped, n=3, cutoff=0.4
   )

@@ -132,6 +132,7 @@ class ReplayTraining(training.Training):
         f'{_NAME}.', replaces_damaged_replay=self.replaces_damaged_replay
     )
     training.check_create_agent(_NAME, self.create_agent)
+    training.check_rollout_length(_NAME, self.rollout_length, num_env_steps)
     if self.rollout_length % self.collect_length:
       raise errors.InvalidValue(
           f'{_NAME}.rollout_length must be a multiple of collect_length, got'

@@ -54,6 +54,9 @@ class OnPolicyTraining(training.Training):
         'OnPolicyTraining.',
     )
     training.check_create_agent('OnPolicyTraining', self.create_agent)
+    training.check_rollout_length(
+        'OnPolicyTraining', self.rollout_length, num_env_steps
+    )
     self._strategy()
 
   def _strategy(self) -> tf.distribute.Strategy | None:

@@ -121,6 +121,28 @@ class Training(abc.ABC):
     )
 
 
+# A trial may have fewer steps than a rollout of this length.
+_LONG_ROLLOUT = 1_000
+
+
+def check_rollout_length(
+    name: str, rollout_length: int, num_env_steps: int
+) -> None:
+  """Raises InvalidValue if a run would hardly come to the end of a rollout.
+
+  Args:
+    name: Name of the class with the setting.
+    rollout_length: Steps of each environment in an iteration.
+    num_env_steps: Environment steps of the whole run.
+  """
+  if rollout_length > max(num_env_steps, _LONG_ROLLOUT):
+    raise errors.InvalidValue(
+        f'{name}.rollout_length must be at most train_eval.num_env_steps ='
+        f' {num_env_steps}, got {rollout_length}: the first iteration would be'
+        ' longer than the run.'
+    )
+
+
 def check_create_agent(name: str, value: Any) -> None:
   """Raises InvalidType unless `create_agent` of a `Training` is a function.
 

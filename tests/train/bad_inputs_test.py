@@ -13,6 +13,7 @@ import gymnasium
 import pytest
 
 from rnd_agents import errors
+from rnd_agents.training import gin_files
 from rnd_agents.training import run_directory
 from tests import environments_for_tests
 from tests import tiny_runs
@@ -161,6 +162,9 @@ _TABLE = {
         'train_eval.num_environments = 0': '{} .*integer from 1, got 0',
         'train_eval.num_environments = 10_000_000_000': '{} .*at most .*steps',
         'OnPolicyTraining.rollout_length = 0': '{} .*integer from 1, got 0',
+        'OnPolicyTraining.rollout_length = 10_000_000_000': (
+            '{} .*at most train_eval.num_env_steps = 200'
+        ),
         'train_eval.num_eval_episodes = 0': '{} .*integer from 1, got 0',
         'train_eval.num_checkpoints = 0': '{} .*integer from 1, got 0',
         'OnPolicyTraining.num_devices = 0': '{} .*integer from 1, got 0',
@@ -269,6 +273,20 @@ def test_files_that_are_missing(tmp_path, monkeypatch, text, name, words):
   if text is not None:
     (tmp_path / name).write_text(text)
   _check(_end('run', gin_files=[name]), errors.UserError, words)
+
+
+def test_a_gin_file_that_is_a_folder(tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  (tmp_path / 'mine').mkdir()
+  for name in ('mine', './mine/', os.fspath(tmp_path)):
+    _check(
+        _end('run', gin_files=[name]),
+        errors.MissingFile,
+        f"'{name}' is a folder: name a gin file",
+    )
+  # A shipped file of that name is found nevertheless.
+  (tmp_path / 'deep_sea').mkdir()
+  assert gin_files.find('deep_sea').endswith('deep_sea.gin')
 
 
 def test_folders_and_seeds_that_will_not_do(tmp_path, monkeypatch):
