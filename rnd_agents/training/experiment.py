@@ -189,13 +189,22 @@ class Experiment:
   @property
   def random_env_steps(self) -> int:
     """`warm_up_env_steps`; about a tenth of a run that has not so many."""
-    # All environments step at once, so that the last steps may exceed it.
-    rows = -(-self.warm_up_env_steps // self.num_environments)
-    if rows * self.num_environments < self.num_env_steps:
+    if self._most_random_env_steps(self.warm_up_env_steps) < self.num_env_steps:
       return self.warm_up_env_steps
     rows = max(self.num_env_steps // 10 // self.num_environments, 1)
     steps = rows * self.num_environments
-    return steps if steps < self.num_env_steps else 0
+    is_short = self._most_random_env_steps(steps) < self.num_env_steps
+    return steps if is_short else 0
+
+  def _most_random_env_steps(self, steps: int) -> int:
+    """Returns how many random steps `Loop.prepare` takes at most, for `steps`.
+
+    All environments step at once, so that the last steps may exceed it.
+    """
+    if self.training.is_off_policy and steps:
+      # Collections are whole, and have fewer steps where episodes end.
+      return steps - 1 + self.num_environments * self.training.collect_length
+    return -(-steps // self.num_environments) * self.num_environments
 
 
 # Function of (config, seeds, recipes of the shards) that makes the collectors.

@@ -14,6 +14,7 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents.collecting import collector
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
+from rnd_agents.training import off_policy
 from tests import tiny_runs
 
 # Settings, and the environment steps of the warm-up.
@@ -165,3 +166,29 @@ def test_random_steps_of_a_run_that_has_fewer(
   assert config.random_env_steps == expected
   config.check()
   assert ('random steps' in caplog.text) == (expected < warm_up)
+
+
+@pytest.mark.parametrize('steps, warm_up, collect_length, expected', [
+    (4_200, 4_096, 1, 4_096),
+    (9_000, 4_096, 100, 4_096),
+    # A second collection of 3,200 steps ends after 6,400, or a little less.
+    (6_400, 4_096, 100, 640),
+    # Where episodes end the first one has less than 3,200.
+    (6_400, 3_200, 100, 3_200),
+    (6_399, 3_200, 100, 608),
+    (3_000, 4_096, 100, 0),
+    (3_000, 0, 100, 0),
+])
+def test_random_steps_of_a_replay_leave_some_to_learn(
+    steps, warm_up, collect_length, expected
+):
+  config = experiment.Experiment(
+      'unused',
+      training=off_policy.ReplayTraining(
+          rollout_length=100, collect_length=collect_length
+      ),
+      num_env_steps=steps,
+      warm_up_env_steps=warm_up,
+      num_environments=32,
+  )
+  assert config.random_env_steps == expected
