@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents import signatures
 
 
 class Range(NamedTuple):
@@ -105,8 +106,21 @@ def check_flags(owner: str, **flags: Any) -> None:
 
 
 def check_learning_rates(owner: str, **rates: Any) -> None:
-  """Checks, as `check_scheduled` does, that learning rates are above 0."""
+  """Checks, as `check_scheduled` does, that learning rates are above 0.
+
+  Raises:
+    InvalidType: Also for functions other than schedules of Keras, whose
+      optimizers would call them without arguments.
+  """
   check_scheduled(owner, ABOVE_0, **rates)
+  for name, rate in rates.items():
+    if callable(rate) and not isinstance(
+        rate, tf.keras.optimizers.schedules.LearningRateSchedule
+    ):
+      raise errors.InvalidType(
+          f'{owner}{name} must be a number or a schedule of Keras, got'
+          f' {rate!r}.'
+      )
 
 
 def check_scheduled(owner: str, range_: Range, **values: Any) -> None:
@@ -118,7 +132,8 @@ def check_scheduled(owner: str, range_: Range, **values: Any) -> None:
     **values: Values by name.
 
   Raises:
-    InvalidType: Also for the class of a schedule.
+    InvalidType: Also for the class of a schedule, and for a function that
+      does not take a number of steps.
   """
   for name, value in values.items():
     if isinstance(value, type):  # In gin, a name without brackets.
@@ -126,6 +141,11 @@ def check_scheduled(owner: str, range_: Range, **values: Any) -> None:
           f'{owner}{name} must be a number or a schedule, not the class'
           f' {value.__name__}: write @{value.__name__}() in a gin file, or'
           ' create one.'
+      )
+    if callable(value) and not signatures.takes_arguments(value, 0):
+      raise errors.InvalidType(
+          f'{owner}{name} must be a number or a function of the number of'
+          f' steps, got {value!r}.'
       )
   given = {name: each for name, each in values.items() if not callable(each)}
   check(dict.fromkeys(given, range_.or_schedule()), given, owner)

@@ -47,6 +47,19 @@ def test_a_schedule_is_no_class():
     ranges.check_scheduled('A.', ranges.AT_LEAST_0, weight=-1)
 
 
+@pytest.mark.parametrize('rate', [lambda: 1e-3, lambda step: 1e-3, max])
+def test_a_learning_rate_is_no_function(rate):
+  with pytest.raises(errors.InvalidType, match=r'A\.rate must be a number'):
+    ranges.check_learning_rates('A.', rate=rate)
+
+
+def test_a_scheduled_number_may_be_a_function_of_the_steps():
+  ranges.check_scheduled('A.', ranges.AT_LEAST_0, weight=lambda step: step)
+  for weight in (lambda: 1.0, lambda step, more: 1.0):
+    with pytest.raises(errors.InvalidType, match='A.weight .*function of the'):
+      ranges.check_scheduled('A.', ranges.AT_LEAST_0, weight=weight)
+
+
 @pytest.mark.parametrize('value', ['False', '', None, 2, [], tf.constant(True)])
 def test_a_flag_is_no_text(value):
   with pytest.raises(errors.InvalidType, match='A.is_on must be True or False'):

@@ -8,7 +8,6 @@ observations.
 
 import abc
 from collections.abc import Callable
-import inspect
 from typing import Any, NamedTuple
 
 import gin
@@ -23,6 +22,7 @@ from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import observations as observations_lib
 from rnd_agents import ranges
+from rnd_agents import signatures
 from rnd_agents.networks import encoders
 from rnd_agents.ops import rollout_parts
 from rnd_agents.statistics import running_statistics
@@ -486,14 +486,11 @@ def from_function(
     time_step_spec: A `TimeStep` spec.
     action_spec: A nest of `BoundedTensorSpec`.
   """
-  try:
-    # Gin may bind further arguments.
-    inspect.signature(curiosity_fn).bind_partial(time_step_spec, action_spec)
-  except TypeError as error:
+  if not signatures.takes_arguments(curiosity_fn, time_step_spec, action_spec):
     raise errors.InvalidType(
         f'{name} must be a function of (time_step_spec, action_spec), such as'
         f' @create_rnd (without brackets), got {curiosity_fn!r}.'
-    ) from error
+    )
   observation = action_masks.without_mask(time_step_spec.observation)
   curiosity = curiosity_fn(
       time_step_spec._replace(observation=observation), action_spec

@@ -3,13 +3,13 @@
 """Schedules of the probability of random actions."""
 
 from collections.abc import Callable
-import inspect
 
 import gin
 import numpy as np
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents import signatures
 from rnd_agents.ops import q_learning
 
 _EPSILONS = dict.fromkeys(('base', 'first', 'last'), ranges.WITHIN_0_AND_1)
@@ -97,17 +97,23 @@ def check_epsilon_fn(
     InvalidType: If it is not a function of these two.
     InvalidValue: If it does not return probabilities.
   """
-  try:
-    # Gin may bind further arguments.
-    inspect.signature(epsilon_fn).bind_partial(0, num_environments)
-  except TypeError as error:
+  if not signatures.takes_arguments(epsilon_fn, 0, num_environments):
     raise errors.InvalidType(
         'ReplayTraining.epsilon_fn must be a function of (env_steps,'
         ' num_environments), such as @ladder_epsilon or @linear_epsilon'
         f' (without brackets), not {epsilon_fn!r}.'
-    ) from error
+    )
   for env_steps in (0, num_env_steps):
-    epsilon = np.asarray(epsilon_fn(env_steps, num_environments))
+    given = epsilon_fn(env_steps, num_environments)
+    try:
+      epsilon = np.asarray(given)
+    except ValueError:  # Of lists of several lengths.
+      epsilon = np.asarray(None)
+    if not np.issubdtype(epsilon.dtype, np.number):
+      raise errors.InvalidType(
+          'ReplayTraining.epsilon_fn must return numbers, one epsilon for each'
+          f' of the {num_environments} environments, got {given!r}.'
+      )
     if epsilon.shape != (num_environments,):
       raise errors.InvalidValue(
           'ReplayTraining.epsilon_fn must return one epsilon for each of the'

@@ -250,6 +250,11 @@ def _novel_d(*specs):
             'curiosity_fn .*time_step_spec, action',
         ),
         (
+            _rnd_ppo,
+            {'curiosity_fn': lambda spec, action_spec, more: spec},
+            'curiosity_fn .*time_step_spec, action',
+        ),
+        (
             _r2d3,
             {'curiosity_fn': lambda *specs: specs},
             'curiosity_fn .*Curiosity, got tuple',

@@ -87,11 +87,23 @@ def test_what_gives_no_probabilities_is_refused(epsilon_fn, message):
         0.1,
         lambda env_steps: np.zeros([3]),
         lambda: np.zeros([3]),
+        lambda env_steps, num_environments, more: np.zeros([3]),
+        lambda env_steps, num_environments, *, more: np.zeros([3]),
     ],
 )
 def test_what_is_no_function_of_steps_and_environments(epsilon_fn):
   with pytest.raises(errors.InvalidType, match='epsilon_fn .*env_steps'):
     epsilons.check_epsilon_fn(epsilon_fn, 1_000, 3)
+
+
+@pytest.mark.parametrize('epsilon', [['a'] * 3, [[0.1], [0.1, 0.2]], None])
+def test_what_returns_no_numbers_is_refused(epsilon):
+  with pytest.raises(errors.InvalidType, match='must return numbers'):
+    epsilons.check_epsilon_fn(lambda *_: epsilon, 1_000, 3)
+
+
+def test_a_list_of_numbers_will_do():
+  epsilons.check_epsilon_fn(lambda *_: [0.0, 0.5, 1], 1_000, 3)
 
 
 def test_all_that_there_are_give_probabilities():
