@@ -117,7 +117,7 @@ class Exploration:
       episode has not ended. As a demonstration it then ends like an episode at
       its time limit.
     min_demonstration_score: Worlds below it give no demonstration; None for
-      `target_score`, or no limit.
+      `target_score`; without both, worlds in which no reward was found.
     shortening_env_steps: Steps to take detours out of the trajectory of each
       demonstration, see `archive.shortening`.
     max_cells: Most cells that are kept, apart from the end of each world's
@@ -441,7 +441,8 @@ def _write_demonstrations(run: ExplorationRun) -> int:
 
   Beside the file comes FILE.csv, a table of the episodes.
   """
-  path, actions = run.path(DEMONSTRATIONS_FILE), run.explorer.returner.actions
+  path, archive = run.path(DEMONSTRATIONS_FILE), run.explorer.archive
+  actions = run.explorer.returner.actions
   rows = []
   # The explorer's environments are still open: a place of its own.
   first_place = run.config.num_environments
@@ -476,7 +477,9 @@ def _write_demonstrations(run: ExplorationRun) -> int:
     tables.write_csv(f'{path}.csv', columns, rows)
   else:
     logging.warning(
-        'No world has a trajectory to demonstrate: %s was not written.', path
+        'No world has a trajectory to demonstrate: %s was not written.%s',
+        path,
+        '' if np.any(archive.column('score')) else ' No reward was found.',
     )
   return len(rows)
 
@@ -497,7 +500,11 @@ def _best_trajectories(
     cell = archive.best(world)
     if cell is None:
       continue
-    is_shown = least is None or archive.column('score')[cell] >= least
+    scores = archive.column('score')
+    if least is None:  # A world without any reward has nothing to show.
+      is_shown = bool(np.any(scores[archive.column('world') == world]))
+    else:
+      is_shown = bool(scores[cell] >= least)
     trajectory = shortening.best_trajectory(
         run.explorer.returner,
         archive,

@@ -268,6 +268,35 @@ def test_scores_are_rewards_of_all_wrappers(tmp_path, whole):
   assert episode.reward.sum() == pytest.approx(wrapped.best_score, rel=1e-5)
 
 
+def without_rewards(env):
+  """A wrapper that pays nothing."""
+  return gymnasium.wrappers.TransformReward(env, lambda reward: 0.0)
+
+
+gin.external_configurable(without_rewards, module='exploration_test')
+
+
+@pytest.mark.parametrize('counts_unfinished', [False, True])
+def test_worlds_without_rewards_give_no_demonstration(
+    tmp_path, caplog, counts_unfinished
+):
+  bindings = (
+      *_DRIFT,
+      'load_environment.wrappers = [@without_rewards]',
+      f'explore.counts_unfinished = {counts_unfinished}',
+  )
+  result = _explore(tmp_path, *bindings)
+  assert result.best_score == 0.0
+  assert result.num_demonstrations == 0 and result.demonstrations is None
+  assert not os.path.exists(tmp_path / exploration.DEMONSTRATIONS_FILE)
+  assert 'No reward was found' in caplog.text
+  # Who wants them says so.
+  result = _explore(
+      tmp_path, *bindings, 'explore.min_demonstration_score = 0.0'
+  )
+  assert result.num_demonstrations == 1
+
+
 class OnePort(toys.Drift):
   """A Drift with a port of its place, which no other one may have."""
 
