@@ -121,8 +121,8 @@ class Training(abc.ABC):
     )
 
 
-# A trial may have fewer steps than a rollout of this length.
-_LONG_ROLLOUT = 1_000
+# A trial may have fewer steps than a rollout of up to so many.
+_LONG_ROLLOUT = 10_000
 
 
 def check_rollout_length(
