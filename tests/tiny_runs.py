@@ -20,6 +20,7 @@ import tensorflow as tf
 from tf_agents.environments import py_environment
 
 from rnd_agents import agents
+from rnd_agents.ops import lstm
 from rnd_agents.replay import sequence_table
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
@@ -269,12 +270,25 @@ def train(
     )
 
 
+def _trace_lstm():
+  """Traces the function of `ops.lstm`, which is one for all networks."""
+  ones, no = tf.ones([1, 1]), tf.zeros([1, 1, 1], tf.bool)
+  weights = lstm.Weights(tf.ones([1, 4]), tf.ones([1, 4]), tf.ones([4]))
+  with tf.GradientTape() as tape:
+    tape.watch(weights)
+    outputs, _ = lstm.unroll(
+        tf.ones([1, 1, 1]), weights, lstm.State(ones, ones), no, no
+    )
+  tape.gradient(outputs, weights)
+
+
 @contextlib.contextmanager
 def left_behind():
   """Gives a list of the graphs and environments that its block leaves alive."""
-  # The two graphs that TensorFlow and Keras keep are among those before.
+  # What TensorFlow, Keras and `ops.lstm` keep is among those before.
   tf.compat.v1.get_default_graph()
   tf.keras.Input([])
+  tf.function(_trace_lstm)()
   left, kinds = [], (tf.Graph, py_environment.PyEnvironment)
   gc.collect()
   gc.freeze()  # What is there is not among `gc.get_objects`.
