@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every block of README and docs/ works; see pages.py for what that means."""
 
-import copy
 import importlib
 import importlib.util
 import re
@@ -121,13 +120,9 @@ def _parsed(command):
   else:
     return None
   program = importlib.import_module(module)
-  if module == 'train.train_eval':  # Its flags are absl's own.
-    values = copy.deepcopy(flags.FLAGS)
-    values.unparse_flags()
-  else:
-    values = flags.FlagValues()
-    if hasattr(program, 'define_flags'):
-      program.define_flags(values)
+  values = flags.FlagValues()
+  if hasattr(program, 'define_flags'):
+    program.define_flags(values)
   values([module, *arguments])
   return values
 
