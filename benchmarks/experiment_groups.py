@@ -54,6 +54,10 @@ CURIOSITIES = {
         f'{_FN} = @create_product',
         'create_product.curiosity_fns = (@create_rnd, @create_e3b)',
     ),
+    'NovelD x E3B': (
+        f'{_FN} = @create_product',
+        'create_product.curiosity_fns = (@create_novel_d, @create_e3b)',
+    ),
     'ICM': (f'{_FN} = @create_icm',),
     'counts': (f'{_FN} = @create_counts',),
     'DRND': (f'{_FN} = @create_drnd',),
