@@ -275,6 +275,15 @@ def test_files_that_are_missing(tmp_path, monkeypatch, text, name, words):
   _check(_end('run', gin_files=[name]), errors.UserError, words)
 
 
+def test_the_sentence_names_the_program(capsys):
+  values = flags.FlagValues()
+  train_eval.define_flags(values)
+  values(['train_eval', '--gin_file=nowhere.gin'])
+  assert train_eval.main(['train_eval'], values) == 1
+  said = capsys.readouterr().err.splitlines()[-1]
+  assert re.match("train_eval: .*'nowhere.gin'", said), said
+
+
 def test_a_gin_file_that_is_a_folder(tmp_path, monkeypatch):
   monkeypatch.chdir(tmp_path)
   (tmp_path / 'mine').mkdir()
