@@ -212,12 +212,17 @@ class ResNet(tf.keras.layers.Layer):
   max-pooling of stride 2 and blocks x + conv(f(conv(f(x)))), where f is the
   activation, which also follows the last section. Padding is SAME. The networks
   of R2D3 (Paine et al., 2019) also begin with a ResNet.
+
+  With `patch_size` the first section begins with one vector for each patch of
+  the image, and has no pooling: for pictures of cells, each of which is a few
+  pixels wide, such as Crafter's.
   """
 
   def __init__(
       self,
       channels: Sequence[int] = (16, 32, 32),
       num_blocks: int = 2,
+      patch_size: int | None = None,
       activation: Activation = 'relu',
       scale: float = 1.0,
       **kwargs: Any,
@@ -227,6 +232,8 @@ class ResNet(tf.keras.layers.Layer):
     Args:
       channels: Channels of each section.
       num_blocks: Residual blocks of each section.
+      patch_size: Side of a patch in pixels; a rest at the right and at the
+        bottom is not seen. None for the first section of the paper.
       activation: A Keras activation.
       scale: Factor on the input: 1/255 for bytes.
       **kwargs: Arguments of `tf.keras.layers.Layer`, such as the `dtype` from
@@ -241,8 +248,14 @@ class ResNet(tf.keras.layers.Layer):
     sizes = {f'channels[{i}]': size for i, size in enumerate(channels)}
     sizes['num_blocks'] = num_blocks
     ranges.check(dict.fromkeys(sizes, ranges.COUNT), sizes, 'ResNet.')
+    ranges.check(
+        dict(patch_size=ranges.COUNT.or_none()),
+        dict(patch_size=patch_size),
+        'ResNet.',
+    )
     self._channels = tuple(channels)
     self._num_blocks = num_blocks
+    self._patch_size = patch_size
     self._activation = activation
     self._activation_fn = tf.keras.activations.get(activation)
     self._scale = scale
@@ -250,26 +263,43 @@ class ResNet(tf.keras.layers.Layer):
     filters = [
         size for size in self._channels for _ in range(1 + 2 * num_blocks)
     ]
+    # (kernel size, stride, padding) of the first one, and of the others.
+    kernels = [(3, 1, 'same')] * len(filters)
+    if patch_size is not None:
+      kernels[0] = (patch_size, patch_size, 'valid')
     self._convolutions = [
         ScaledConv2D(
             size,
-            3,
-            scale=scale if i == 0 else 1.0,
-            padding='same',
+            kernel_size,
+            stride,
+            scale if i == 0 else 1.0,
+            padding=padding,
             # With variance 1 / fan-in, as in the authors' code.
             kernel_initializer=FreshOrthogonal(),
             dtype=self.dtype_policy,
         )
-        for i, size in enumerate(filters)
+        for i, (size, (kernel_size, stride, padding)) in enumerate(
+            zip(filters, kernels, strict=True)
+        )
     ]
     self._flatten = tf.keras.layers.Flatten(dtype=self.dtype_policy)
+
+  def build(self, input_shape: types.Shape) -> None:
+    sides = tuple(input_shape)[1:3]
+    if self._patch_size is not None and self._patch_size > min(sides):
+      raise errors.InvalidValue(
+          f'ResNet.patch_size must be at most {min(sides)}, the shorter side of'
+          f' the image {sides}, got {self._patch_size}.'
+      )
+    super().build(input_shape)
 
   def call(self, inputs: tf.Tensor) -> tf.Tensor:
     features = tf.cast(inputs, self.compute_dtype)
     convolutions = iter(self._convolutions)
-    for _ in self._channels:
+    for i in range(len(self._channels)):
       features = next(convolutions)(features)
-      features = tf.nn.max_pool2d(features, 3, 2, 'SAME')
+      if i or self._patch_size is None:
+        features = tf.nn.max_pool2d(features, 3, 2, 'SAME')
       for _ in range(self._num_blocks):
         shortcut = features
         for _ in range(2):
@@ -282,6 +312,7 @@ class ResNet(tf.keras.layers.Layer):
         super().get_config(),
         channels=self._channels,
         num_blocks=self._num_blocks,
+        patch_size=self._patch_size,
         activation=self._activation,
         scale=self._scale,
     )

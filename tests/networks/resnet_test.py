@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """IMPALA's residual convolutions against loops over pixels."""
 
+import functools
 import math
 
 import gin
@@ -72,16 +73,18 @@ def _slow_pool(x):
   return result
 
 
-def _slow_resnet(image, weights, num_sections, num_blocks, activation):
+def _slow_resnet(
+    x, weights, num_sections, num_blocks, activation, begins_with_cells=False
+):
   """Figure 3, right: `weights` are kernels and biases from bottom to top."""
   weights = iter(np.asarray(w, np.float64) for w in weights)
 
   def conv(x):
     return _slow_conv(x, next(weights), next(weights))
 
-  x = image / 255
-  for _ in range(num_sections):
-    x = _slow_pool(conv(x))
+  for section in range(num_sections):
+    if section or not begins_with_cells:
+      x = _slow_pool(conv(x))
     for _ in range(num_blocks):
       first = conv(activation(x))
       x = x + conv(activation(first))
@@ -108,10 +111,44 @@ def test_is_figure_3(wrap, num_blocks, activation):
   for image, row in zip(images.numpy(), features, strict=True):
     np.testing.assert_allclose(
         row,
-        _slow_resnet(image, encoder.variables, 2, num_blocks, fn),
+        _slow_resnet(image / 255, encoder.variables, 2, num_blocks, fn),
         rtol=1e-4,
         atol=1e-5,
     )
+
+
+def test_begins_with_patches():
+  make = functools.partial(keras_layers.ResNet, (3, 4), 1, patch_size=2)
+  # 7 x 6: the last row of pixels is not seen.
+  encoder = encoders.create_encoder(_IMAGE, (), image_layer_fn=make)
+  encoder.create_variables()
+  _stir(encoder.variables)
+  images = _images([3])
+  kernel, bias, *others = (x.numpy() for x in encoder.variables)
+  assert kernel.shape == (2, 2, 2, 3)
+  for image, row in zip(images.numpy(), encoder(images)[0], strict=True):
+    cells = np.array([
+        [
+            bias + np.tensordot(image[i : i + 2, j : j + 2] / 255, kernel, 3)
+            for j in (0, 2, 4)
+        ]
+        for i in (0, 2, 4)
+    ])
+    np.testing.assert_allclose(
+        row,
+        _slow_resnet(cells, others, 2, 1, lambda x: np.maximum(x, 0), True),
+        rtol=1e-4,
+        atol=1e-5,
+    )
+
+
+def test_a_patch_is_no_larger_than_the_image():
+  make = functools.partial(keras_layers.ResNet, patch_size=7)
+  encoder = encoders.create_encoder(_IMAGE, (), image_layer_fn=make)
+  with pytest.raises(
+      ValueError, match=r'ResNet.patch_size .* at most 6, .*\(7, 6\), got 7'
+  ):
+    encoder.create_variables()
 
 
 def test_sees_pixels_raised_to_a_power():
@@ -265,6 +302,7 @@ def test_layers_that_are_not_asked_for(spec, settings, words):
         ({'channels': 16}, 'channels .*section'),
         ({'channels': (16, 0)}, r'channels\[1\] .*integer'),
         ({'num_blocks': 1.5}, 'num_blocks .*integer'),
+        ({'patch_size': 0}, 'patch_size .*integer'),
     ],
 )
 def test_sizes_that_make_no_network(settings, words):
