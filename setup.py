@@ -114,6 +114,8 @@ EXTRAS_REQUIRE = {
     'share': _where(_NEWER, ['huggingface_hub>=1']),
     'tune': _where(_NEWER, ['optuna>=4']),
     'video': ['imageio-ffmpeg>=0.4.9'],
+    # It asks for pygame-ce, which on 3.10 would lie over tf-agents' pygame.
+    'vizdoom': _where(_NEWER, ['vizdoom>=1.3']),
     'wandb': _where(_NEWER, ['wandb>=0.22']),
     # A newer mypy excludes the typing-extensions that tf-agents requires.
     'dev': ['mypy==1.10.1', 'pytest>=7.4', 'pytest-xdist>=3.3', 'ruff>=0.8'],

@@ -59,6 +59,7 @@ def test_setup_requirements(monkeypatch):
       'share',
       'tune',
       'video',
+      'vizdoom',
       'wandb',
   }
   assert extras['box2d'] == ['box2d==2.3.10']

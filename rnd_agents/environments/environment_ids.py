@@ -31,6 +31,7 @@ _OPTIONAL = (
     (re.compile(r'ALE/'), 'ale_py', 'atari'),
     (_MINIGRID, 'minigrid', 'minigrid'),
     (re.compile(r'rnd_agents/Crafter-'), 'crafter', 'crafter'),
+    (re.compile(r'rnd_agents/MyWayHome-'), 'vizdoom', 'vizdoom'),
     (
         re.compile(
             r'(LunarLander(Continuous)?|BipedalWalker(Hardcore)?|CarRacing)'

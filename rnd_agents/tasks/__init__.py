@@ -5,7 +5,8 @@
 Importing this package registers with Gymnasium `rnd_agents/DeepSea-v0`,
 `rnd_agents/StochasticChain-v0`, and the tasks of `memory_tasks`:
 `rnd_agents/Recall-v0`, `rnd_agents/TMaze-v0` and `rnd_agents/CueLock-v0`. Also
-`rnd_agents/Crafter-v0`, for which the package `crafter` must be installed.
+`rnd_agents/Crafter-v0` and `rnd_agents/MyWayHome-v0`, for which the packages
+`crafter` and `vizdoom` must be installed.
 """
 
 import gymnasium
@@ -13,6 +14,7 @@ import gymnasium
 from rnd_agents.tasks import crafter
 from rnd_agents.tasks import deep_sea
 from rnd_agents.tasks import memory_tasks
+from rnd_agents.tasks import my_way_home
 from rnd_agents.tasks import scripted_experts
 from rnd_agents.tasks import stochastic_chain
 
@@ -20,6 +22,7 @@ __all__ = [
     'crafter',
     'deep_sea',
     'memory_tasks',
+    'my_way_home',
     'scripted_experts',
     'stochastic_chain',
 ]
@@ -30,6 +33,7 @@ _ENVIRONMENTS = {
         vector_entry_point='deep_sea:DeepSeaVectorEnv',
     ),
     'Crafter': dict(entry_point='crafter:Crafter'),
+    'MyWayHome': dict(entry_point='my_way_home:MyWayHome'),
     'StochasticChain': dict(entry_point='stochastic_chain:StochasticChain'),
     'Recall': dict(entry_point='memory_tasks:Recall'),
     'TMaze': dict(entry_point='memory_tasks:TMaze'),
