@@ -8,9 +8,10 @@ far from the vest, which are those of the maps in their repository.
 """
 
 import contextlib
+import glob
 import operator
 import os
-import tempfile
+import subprocess
 from typing import Any
 
 import gymnasium
@@ -103,11 +104,8 @@ class MyWayHome(gymnasium.Env):
     self._squares: set[tuple[int, int]] = set()
     self._picture = np.zeros([_SIDE * _ROWS, _SIDE * _COLUMNS], np.uint8)
     self._stack = np.zeros(self.observation_space.shape, np.uint8)
-    # Where the game writes its settings; else that is the working directory.
-    self._folder = tempfile.TemporaryDirectory()
-    self._game = _start_game(
-        vizdoom, os.path.join(self._folder.name, 'vizdoom.ini')
-    )
+    self._game = _start_game(vizdoom)
+    self._reaper = _start_reaper(self._game.get_instance_id())
 
   def reset(
       self,
@@ -172,8 +170,9 @@ class MyWayHome(gymnasium.Env):
     return np.repeat(self._picture[..., np.newaxis], 3, axis=-1)
 
   def close(self) -> None:
+    self._reaper.kill()
+    self._reaper.wait()
     self._game.close()
-    self._folder.cleanup()
 
 
 def _smaller(picture: np.ndarray) -> np.ndarray:
@@ -184,7 +183,7 @@ def _smaller(picture: np.ndarray) -> np.ndarray:
   return (sums // (_ROWS * _COLUMNS)).astype(np.uint8)
 
 
-def _start_game(vizdoom: Any, settings_path: str) -> Any:
+def _start_game(vizdoom: Any) -> Any:
   """Starts the game's process; returns its `DoomGame`."""
   game = vizdoom.DoomGame()
   game.load_config(os.path.join(vizdoom.scenarios_path, 'my_way_home.cfg'))
@@ -206,8 +205,40 @@ def _start_game(vizdoom: Any, settings_path: str) -> Any:
   # The last frame of a limit of the game's own would be missing.
   game.set_episode_timeout(0)
   game.add_game_args('+sv_cheats 1')  # For `warp`.
-  game.set_doom_config_path(settings_path)
+  # Else it writes its settings to the working directory.
+  game.set_doom_config_path(os.devnull)
   game.init()
   with contextlib.suppress(OSError):
     os.rmdir('_vizdoom')  # It is empty, and in the folder of the user.
   return game
+
+
+def _start_reaper(instance_id: str) -> subprocess.Popen:
+  """Starts a shell that ends a game when this process has ended.
+
+  Else the game of a process that was killed waits for it for ever.
+
+  Args:
+    instance_id: The id of the game, which is also in the names of its files of
+      shared memory.
+  """
+  # `read` ends when nobody can write any more.
+  script = 'read _; kill -9 "$0"; rm -f /dev/shm/ViZDoom*"$1"'
+  return subprocess.Popen(
+      ['/bin/sh', '-c', script, _process_of(instance_id), instance_id],
+      stdin=subprocess.PIPE,
+      stderr=subprocess.DEVNULL,
+      start_new_session=True,  # Not to be interrupted by Ctrl-C, too.
+  )
+
+
+def _process_of(instance_id: str) -> str:
+  """Returns the number of the child process that has an id in its command."""
+  for path in glob.glob('/proc/self/task/*/children'):
+    with open(path, encoding='ascii') as file:
+      for process in file.read().split():
+        with contextlib.suppress(OSError):
+          with open(f'/proc/{process}/cmdline', 'rb') as command:
+            if instance_id.encode() in command.read().split(b'\0'):
+              return process
+  raise RuntimeError('ViZDoom runs in no process of its own.')
