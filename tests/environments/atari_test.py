@@ -271,7 +271,7 @@ from rnd_agents.environments import loaders
 
 def main(argv):
   env = loaders.load_environment(
-      'ALE/Pong-v5', vectorization='vector_entry_point'
+      'ALE/Pong-v5', num_environments=2, vectorization=argv[1]
   )
   env.graph = env  # It refers to itself, as graphs do.
   env.close()
@@ -280,11 +280,12 @@ programs.run_program(main)
 """
 
 
-def test_a_program_does_not_end_in_a_report_of_leaks(tmp_path):
+@pytest.mark.parametrize('vectorization', ['sync', 'vector_entry_point'])
+def test_a_program_does_not_end_in_a_report_of_leaks(tmp_path, vectorization):
   path = tmp_path / 'program.py'
   path.write_text(_PROGRAM, encoding='utf-8')
   result = subprocess.run(
-      [sys.executable, path],
+      [sys.executable, path, vectorization],
       env=dict(os.environ, PYTHONPATH=str(source_tree.ROOT)),
       capture_output=True,
       text=True,
