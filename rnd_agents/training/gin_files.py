@@ -251,7 +251,12 @@ def _read(
     folders = ['', beside, shipped_directory() or '']
     places = [os.path.join(folder, name) for folder in folders]
     # Gin looks for other files, such as those of packages.
-    for found in list(filter(os.path.isfile, places))[:1]:
+    for found in list(filter(os.path.exists, places))[:1]:
+      if os.path.isdir(found):
+        raise errors.GinError(
+            f'{path} includes {name!r}, which is a folder: name a gin file,'
+            ' such as one in it.'
+        )
       if found != name:
         _includes.append((name, found))
       _read(found, sources, within)

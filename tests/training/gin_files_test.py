@@ -292,6 +292,15 @@ def test_a_file_that_cannot_be_read_is_named(
   assert '\n' not in str(caught.value) and len(str(caught.value)) < 1_000
 
 
+def test_a_folder_that_a_file_includes_is_named(tmp_path):
+  file = tmp_path / 'mine.gin'
+  file.write_text("include 'parts'\n")
+  (tmp_path / 'parts').mkdir()
+  words = f"{file} includes 'parts', which is a folder: name a gin file"
+  with pytest.raises(errors.GinError, match=words):
+    gin_files.parse([str(file)])
+
+
 _UNUSED = 'has no effect'
 
 
