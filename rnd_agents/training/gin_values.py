@@ -261,7 +261,7 @@ def _returns(found: Callable[..., Any], kind: Any) -> bool:
 
 
 def _is_checked(kind: Any) -> bool:
-  packages = ('gymnasium', 'rnd_agents')
+  packages = ('gymnasium', 'rnd_agents', 'tf_agents')
   return (
       isinstance(kind, type) and kind.__module__.partition('.')[0] in packages
   )

@@ -104,7 +104,9 @@ class ReplayTraining(training.Training):
   num_pretraining_steps: int = 0
   pretraining_eval_interval_train_steps: int | None = None
   replaces_damaged_replay: bool = False
-  create_agent: Callable = agent_factory.create_r2d3_agent
+  create_agent: Callable[..., replay_agent.ReplayAgent] = (
+      agent_factory.create_r2d3_agent
+  )
 
   remedy = (
       'Lower the learning rate (create_r2d3_agent.learning_rate, or that of'

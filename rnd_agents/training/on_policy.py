@@ -39,7 +39,9 @@ class OnPolicyTraining(training.Training):
   """
 
   rollout_length: int = 128
-  create_agent: Callable = agent_factory.create_rnd_ppo_agent
+  create_agent: Callable[..., tf_agent.TFAgent] = (
+      agent_factory.create_rnd_ppo_agent
+  )
   num_devices: int = 1
 
   remedy = (

@@ -117,6 +117,16 @@ def test_right_values(binding):
             r'{} must be a number .* Write @PolynomialDecay\(\)\.',
         ),
         (
+            'create_curious_agent.agent_fn = @create_rnd',
+            r'{} must be a function \(@name\) that returns a TFAgent or None,'
+            ' not @create_rnd.',
+        ),
+        (
+            'ReplayTraining.create_agent = @create_sac_agent',
+            r'{} must be a function \(@name\) that returns a ReplayAgent, not'
+            ' @create_sac_agent.',
+        ),
+        (
             'create_rnd_ppo_agent.learning_rate = @PolynomialDecay()',
             r'{} calls @PolynomialDecay\(\) without its initial_learning_rate'
             ' and decay_steps. Bind PolynomialDecay.initial_learning_rate.',
