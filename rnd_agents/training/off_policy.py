@@ -34,7 +34,10 @@ _RANGES = dict(
     batch_size=ranges.COUNT,
     rollout_length=ranges.COUNT,
     collect_length=ranges.COUNT,
-    env_steps_per_update=ranges.ABOVE_0,
+    env_steps_per_update=ranges.Range(
+        lambda x: x >= 0.001,
+        'at least 0.001, which is 1,000 updates for each environment step',
+    ),
     importance_exponent=ranges.WITHIN_0_AND_1,
     importance_anneal_train_steps=ranges.COUNT.or_none(),
     demonstration_ratio=ranges.WITHIN_0_AND_1,
@@ -135,6 +138,12 @@ class ReplayTraining(training.Training):
     )
     training.check_create_agent(_NAME, self.create_agent)
     training.check_rollout_length(_NAME, self.rollout_length, num_env_steps)
+    training.check_length(
+        f'{_NAME}.env_steps_per_update',
+        self.env_steps_per_update,
+        num_env_steps,
+        'the run would end before its first update',
+    )
     if self.rollout_length % self.collect_length:
       raise errors.InvalidValue(
           f'{_NAME}.rollout_length must be a multiple of collect_length, got'

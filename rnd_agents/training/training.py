@@ -121,8 +121,8 @@ class Training(abc.ABC):
     )
 
 
-# A trial may have fewer steps than a rollout of up to so many.
-_LONG_ROLLOUT = 10_000
+# A trial may have fewer steps than a length of up to so many.
+_LONG = 10_000
 
 
 def check_rollout_length(
@@ -135,11 +135,29 @@ def check_rollout_length(
     rollout_length: Steps of each environment in an iteration.
     num_env_steps: Environment steps of the whole run.
   """
-  if rollout_length > max(num_env_steps, _LONG_ROLLOUT):
+  check_length(
+      f'{name}.rollout_length',
+      rollout_length,
+      num_env_steps,
+      'the first iteration would be longer than the run',
+  )
+
+
+def check_length(
+    name: str, length: float, num_env_steps: int, reason: str
+) -> None:
+  """Raises InvalidValue if something takes many more steps than the run has.
+
+  Args:
+    name: Name of the setting.
+    length: Its value, in environment steps.
+    num_env_steps: Environment steps of the whole run.
+    reason: Why a run cannot have it, for the message.
+  """
+  if length > max(num_env_steps, _LONG):
     raise errors.InvalidValue(
-        f'{name}.rollout_length must be at most train_eval.num_env_steps ='
-        f' {num_env_steps}, got {rollout_length}: the first iteration would be'
-        ' longer than the run.'
+        f'{name} must be at most train_eval.num_env_steps = {num_env_steps},'
+        f' got {length}: {reason}.'
     )
 
 

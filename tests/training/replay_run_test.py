@@ -514,6 +514,13 @@ _CANNOT_RUN = {
     "ReplayTraining.demonstrations = 'file'": 'set .*demonstration_ratio',
     'ReplayTraining.demonstration_ratio = 1.5': 'ratio .*got 1.5',
     'ReplayTraining.batch_size = 0': 'batch_size .*got 0',
+    'ReplayTraining.env_steps_per_update = 1e-9': (
+        'env_steps_per_update must be at least 0.001, .*got 1e-09'
+    ),
+    'ReplayTraining.env_steps_per_update = 20_000': (
+        'env_steps_per_update must be at most train_eval.num_env_steps = 100,'
+        ' got 20000: the run would end before its first update'
+    ),
     'ReplayTraining.epsilon_fn = 3': 'epsilon_fn .*function',
     'ReplayTraining.epsilon_fn = @linear_epsilon'
     '\nlinear_epsilon.first = 1.5': 'linear_epsilon.first .*0 and 1',
