@@ -17,6 +17,7 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents import random_numbers
 from rnd_agents import ranges
+from rnd_agents import switched_off
 from rnd_agents.agents import double_dqn
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import r2d3_policy
@@ -236,6 +237,32 @@ class CuriousAgent(replay_agent.ReplayAgent):
     super()._update_acting(row, mask)
     if self._is_optimistic:
       self._agent.count(row, mask)
+
+  def idle_settings(self) -> switched_off.Settings:
+    without = switched_off.without
+    idle: switched_off.Settings = {}
+    if self._curiosity is None:
+      idle |= without(
+          'create_curious_agent.curiosity_fn',
+          'a curiosity',
+          'CuriousAgent.bonus_weight',
+          'CuriousAgent.predictor_learns_from',
+      )
+    if self._n_step == 1:
+      idle |= without(
+          'CuriousAgent.n_step',
+          'several steps to discount',
+          'CuriousAgent.discount_factor',
+          remedy='set CuriousAgent.n_step above 1, or the discount factor of'
+          ' the agent inside',
+      )
+    if not self._is_optimistic:
+      idle |= without(
+          'create_dqn_agent.optimism',
+          'optimism',
+          'create_dqn_agent.optimism_exponent',
+      )
+    return idle
 
   def check_unroll_length(self, unroll_length: int) -> None:
     if unroll_length < self._n_step:

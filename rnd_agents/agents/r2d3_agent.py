@@ -22,6 +22,7 @@ from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
 from rnd_agents import errors
+from rnd_agents import switched_off
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import r2d3_arguments
 from rnd_agents.agents import r2d3_policy
@@ -241,6 +242,31 @@ class R2D3Agent(replay_agent.ReplayAgent):
   def burn_in_length(self) -> int:
     """Number of first frames of a sequence that only warm up the states."""
     return self._settings.burn_in_length
+
+  def idle_settings(self) -> switched_off.Settings:
+    without = switched_off.without
+    idle: switched_off.Settings = {}
+    if self._curiosity is None:
+      idle |= without(
+          'create_r2d3_agent.curiosity_fn',
+          'a curiosity',
+          'R2D3Agent.bonus_weight',
+      )
+    if not self._settings.margin_weight:
+      idle |= without(
+          'R2D3Agent.margin_weight',
+          'a weight of that loss',
+          'R2D3Agent.margin',
+          'R2D3Agent.margin_anneal_train_steps',
+      )
+    if not self._q_network.state_spec:
+      idle |= without(
+          'create_q_networks.core',
+          'a network with a memory',
+          'R2D3Agent.recurrent_state_init',
+          'ReplayTraining.burn_in_length',
+      )
+    return idle
 
   def _initialize(self) -> None:
     parameters.update(self._q_network, self._target_q_network)

@@ -15,6 +15,7 @@ from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
 from rnd_agents import errors
+from rnd_agents import switched_off
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import r2d3_policy
 from rnd_agents.curiosity import curiosity as curiosity_lib
@@ -98,6 +99,10 @@ class ReplayAgent(tf_agent.TFAgent):
     if isinstance(policy, r2d3_policy.EpsilonGreedyQPolicy):
       return policy.for_any_batch()
     return policy
+
+  def idle_settings(self) -> switched_off.Settings:
+    """Returns settings in gin that this agent makes no use of."""
+    return {}
 
   def check_unroll_length(self, unroll_length: int) -> None:
     """Raises InvalidValue if sequences are too short to learn from.

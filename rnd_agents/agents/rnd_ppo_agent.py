@@ -32,6 +32,7 @@ from tf_agents.utils import nest_utils
 
 from rnd_agents import action_masks
 from rnd_agents import errors
+from rnd_agents import switched_off
 from rnd_agents.agents import auxiliary_loss as auxiliary_loss_lib
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import return_streams
@@ -500,6 +501,32 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         for optimizer in (self._optimizer, self._rnd_optimizer)
         if optimizer is not None
     ]
+
+  def idle_settings(self) -> switched_off.Settings:
+    """Returns settings in gin that this agent makes no use of."""
+    without = switched_off.without
+    idle: switched_off.Settings = {}
+    if self._curiosity is not None and not self._return_streams.curiosities:
+      idle |= without(
+          'RNDPPOAgent.intrinsic_advantage_coefficient',
+          'a bonus',
+          'create_rnd_ppo_agent.curiosity_fn',
+          'create_rnd_ppo_agent.rnd_learning_rate',
+          'RNDPPOAgent.predictor_proportion',
+          'RNDPPOAgent.intrinsic_discount_factor',
+          'RNDPPOAgent.episodic_intrinsic_stream',
+          'RNDPPOAgent.intrinsic_reward_clip',
+          'RNDPPOAgent.intrinsic_termination_discount',
+          remedy='set RNDPPOAgent.intrinsic_advantage_coefficient above 0',
+      )
+    if all(scaler is None for scaler in self._return_streams.scalers):
+      idle |= without(
+          'RNDPPOAgent.normalize_rewards',
+          'normalized rewards',
+          'RNDPPOAgent.reward_norm_clipping',
+          remedy='set RNDPPOAgent.normalize_rewards = True',
+      )
+    return idle
 
   @property
   def trains_on_rollouts(self) -> bool:

@@ -78,6 +78,10 @@ def exponential_epsilon(
   return np.full([num_environments], epsilon, np.float32)
 
 
+# The schedules above.
+NAMES = ('ladder_epsilon', 'linear_epsilon', 'exponential_epsilon')
+
+
 def check_epsilon_fn(
     epsilon_fn: Callable[[int, int], np.ndarray],
     num_env_steps: int,

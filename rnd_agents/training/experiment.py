@@ -335,7 +335,7 @@ def run(
     run.callbacks = callbacks_lib.create_callbacks(run)
 
     settings = configuration.operative(seed=config.seed)
-    gin_files.check_used()
+    gin_files.check_used(config.training.idle_settings(agent))
     rows = run.resume_or_record(
         settings,
         # The value of compute_dtype = 'auto', if that is set.

@@ -19,6 +19,8 @@ import gin
 from rnd_agents import _compat
 from rnd_agents import errors
 from rnd_agents import foreign_names
+from rnd_agents import run_files
+from rnd_agents import switched_off
 from rnd_agents.training import configuration
 from rnd_agents.training import gin_values
 
@@ -31,6 +33,10 @@ _includes: list[tuple[str, str]] = []
 # in `curiosity_fn = @create_e3b` and `core = None`, because that cannot unbind
 # the parameters of the other function.
 _inherited: set[str] = set()
+# How late a binding comes that the user has given, by its name: (number of the
+# file, 0 or, in files that it includes, less); the command line is the last
+# one. What a run has recorded is not given: that run has accepted it.
+_places: dict[str, tuple[int, int]] = {}
 # Advice for a parameter that the caller passes.
 _INSTEAD = dict(
     seed='use the flag --seed.',
@@ -119,9 +125,11 @@ def parse(files: Sequence[str], bindings: Bindings = ()) -> list[str]:
   paths = [find(name) for name in files]
   sources: dict[str, configuration.Configuration] = {}
   _includes.clear()
-  for path in paths:
-    _read(path, sources)
+  _places.clear()
+  for number, path in enumerate(paths):
+    _read(path, sources, number)
   given = configuration.parse_text('\n'.join(bindings))
+  _places.update(dict.fromkeys(given.names, (len(paths), 0)))
   if gin.config_is_locked():  # By an earlier call.
     gin.clear_config()
   try:
@@ -193,13 +201,15 @@ def parsed(
   Yields:
     The result of `parse`. Afterwards gin is as it was before.
   """
-  inherited = set(_inherited)
+  inherited, places = set(_inherited), dict(_places)
   with _compat.separate_gin_state():
     try:
       yield parse(files, bindings)
     finally:
       _inherited.clear()
       _inherited.update(inherited)
+      _places.clear()
+      _places.update(places)
 
 
 @contextlib.contextmanager
@@ -229,9 +239,17 @@ def binding(
 def _read(
     path: str,
     sources: dict[str, configuration.Configuration],
+    number: int,
     within: Sequence[str] = (),
 ) -> None:
-  """Parses a file and what it includes, before gin does."""
+  """Parses a file and what it includes, before gin does.
+
+  Args:
+    path: Path of the file.
+    sources: Gets what the files contain, by their paths.
+    number: Number of the file that the user has named.
+    within: Paths of the files that include this one.
+  """
   within = (*within, path)
   if path in within[:-1]:
     cycle = ' includes '.join(within[within.index(path):])
@@ -246,6 +264,10 @@ def _read(
     ) from error
   except OSError as error:
     raise errors.GinError(f'{path}: {error.strerror}.') from error
+  if os.path.basename(path) != run_files.CONFIG_FILE:
+    place = number, 1 - len(within)
+    for name in sources[path].names:
+      _places[name] = max(place, _places.get(name, place))
   for name in sources[path].includes:
     beside = os.path.dirname(os.path.abspath(path))
     folders = ['', beside, shipped_directory() or '']
@@ -259,7 +281,7 @@ def _read(
         )
       if found != name:
         _includes.append((name, found))
-      _read(found, sources, within)
+      _read(found, sources, number, within)
 
 
 gin.config.register_file_reader(
@@ -268,17 +290,28 @@ gin.config.register_file_reader(
 )
 
 
-def check_used() -> None:
+def check_used(idle: switched_off.Settings | None = None) -> None:
   """Refuses bindings that had no effect, once everything is built.
 
   Those of files that another file includes, such as a shipped one, are logged.
 
+  Args:
+    idle: Settings that were used and cannot change the run.
+
   Raises:
-    GinError: If a bound parameter of this package was not used.
+    GinError: If a bound parameter of this package was not used, or is idle.
   """
   used = configuration.called().names
   unused_inherited = []
   for binding in configuration.bound().parameters():
+    if off := _turned_off(binding, idle or {}):
+      if _places[binding.name][1] < 0:
+        unused_inherited.append(binding.name)
+        continue
+      raise errors.GinError(
+          f'{binding.name} = {binding.value!r} has no effect {off.why}, or'
+          ' leave it out.'
+      )
     scope, _, name = binding.name.rpartition('/')
     if configuration.own_configurable(binding) is None or any(
         each == binding.name
@@ -299,6 +332,30 @@ def check_used() -> None:
         'Bindings of included files without effect in this run: %s.',
         ', '.join(sorted(unused_inherited)),
     )
+
+
+def _turned_off(
+    binding: configuration.Binding, idle: switched_off.Settings
+) -> switched_off.Idle | None:
+  """Returns what turns a given setting off; None if that may be so.
+
+  As of a default, and of a setting that a later file or the command line has
+  turned off, as those do that leave out a part of an experiment.
+  """
+  owner = binding.name.removesuffix(f'.{binding.parameter}')
+  found = idle.get(binding.name) or idle.get(owner)
+  place = _places.get(binding.name)
+  if found is None or place is None:
+    return None
+  if place < _places.get(found.switch, place):
+    return None
+  function = gin.get_configurable(binding.selector)
+  parameter = configuration.parameters_of(function).get(binding.parameter)
+  if parameter is not None and gin_values.is_same(
+      binding.value, parameter.default
+  ):
+    return None
+  return found
 
 
 def _explain(error: Exception) -> str:

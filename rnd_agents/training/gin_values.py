@@ -88,6 +88,16 @@ class Delegate(config_parser.ParserDelegate):
     return Macro(macro_name)
 
 
+def is_same(value: Any, default: Any) -> bool:
+  """Returns whether the value of a binding is a parameter's default."""
+  if isinstance(value, Reference):
+    name = getattr(default, '__name__', None)
+    return not value.is_called and value.selector.rpartition('.')[2] == name
+  if isinstance(default, tuple):  # As in gin, a list may be meant.
+    default = list(default)
+  return (list(value) if isinstance(value, tuple) else value) == default
+
+
 def flatten(value: Any, depth: int = 0) -> Iterator[Any]:
   """Yields the items of nested lists, tuples and dicts, keys included.
 

@@ -15,6 +15,7 @@ from tf_agents.trajectories import trajectory as trajectory_lib
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents import switched_off
 from rnd_agents.agents import agent_factory
 from rnd_agents.agents import replay_agent
 from rnd_agents.collecting import collector
@@ -191,6 +192,34 @@ class ReplayTraining(training.Training):
           f' {self.num_pretraining_steps}.'
       )
     return agent
+
+  def idle_settings(
+      self, agent: replay_agent.ReplayAgent
+  ) -> switched_off.Settings:
+    without = switched_off.without
+    idle = agent.idle_settings()
+    if agent.collect_epsilon is None:
+      idle |= without(
+          f'{_NAME}.create_agent',
+          'an agent that takes random actions',
+          f'{_NAME}.epsilon_fn',
+          *epsilons.NAMES,
+          remedy='take create_r2d3_agent or create_dqn_agent',
+      )
+    if not self.uses_demonstrations:
+      idle |= without(
+          f'{_NAME}.demonstrations',
+          'demonstrations',
+          f'{_NAME}.allowed_demonstration_differences',
+          'R2D3Agent.margin_weight',
+      )
+    if not self.num_pretraining_steps:
+      idle |= without(
+          f'{_NAME}.num_pretraining_steps',
+          'pretraining',
+          f'{_NAME}.pretraining_eval_interval_train_steps',
+      )
+    return idle
 
   def acting_policy(
       self, agent: replay_agent.ReplayAgent

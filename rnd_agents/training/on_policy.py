@@ -16,8 +16,10 @@ from tf_agents.utils import common
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents import rollout_agent
+from rnd_agents import switched_off
 from rnd_agents.agents import agent_factory
 from rnd_agents.agents import optimizers
+from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.training import loops
@@ -98,6 +100,13 @@ class OnPolicyTraining(training.Training):
   ) -> tf_agent.TFAgent:
     # Without the devices of the learner.
     return self.create_agent(specs.time_step, specs.action)
+
+  def idle_settings(
+      self, agent: tf_agent.TFAgent
+  ) -> switched_off.Settings:
+    if isinstance(agent, rnd_ppo_agent.RNDPPOAgent):
+      return agent.idle_settings()
+    return {}
 
   def whitened_observations(self, agent: tf_agent.TFAgent) -> Sequence[bool]:
     normalizer = agent.observation_normalizer

@@ -10,6 +10,7 @@ from tf_agents.agents import tf_agent
 from tf_agents.policies import tf_policy
 
 from rnd_agents import errors
+from rnd_agents import switched_off
 from rnd_agents.collecting import collector
 from rnd_agents.training import loops
 from rnd_agents.training import runs
@@ -89,6 +90,16 @@ class Training(abc.ABC):
   def acting_policy(self, agent: Any) -> tf_policy.TFPolicy:
     """Returns the collect policy for a batch of any size, to be saved."""
     return agent.collect_policy
+
+  def idle_settings(self, agent: Any) -> switched_off.Settings:
+    """Returns settings that cannot change a run with an agent.
+
+    Those that a gin file gives nevertheless are refused.
+
+    Args:
+      agent: An agent of `build_agent`.
+    """
+    return {}
 
   def whitened_observations(self, agent: Any) -> Sequence[bool]:
     """Returns which observations an agent whitens, flat; () for none."""

@@ -24,6 +24,7 @@ from rnd_agents import errors
 from rnd_agents import graph_calls
 from rnd_agents import hierarchy
 from rnd_agents import ranges
+from rnd_agents import switched_off
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.training import loops
@@ -227,6 +228,18 @@ class TwoLevelTraining(training.Training):
         hindsight=hindsight,
         **agents,
     )
+
+  def idle_settings(
+      self, agent: hierarchy.TwoLevelAgent
+  ) -> switched_off.Settings:
+    agents = dict(upper=agent.upper, lower=agent.lower)
+    return {
+        setting: idle
+        for name, level in self._levels.items()
+        for setting, idle in switched_off.in_scope(
+            name, level.idle_settings(agents[name])
+        ).items()
+    }
 
   def acting_policy(
       self, agent: hierarchy.TwoLevelAgent

@@ -240,8 +240,11 @@ def test_a_run_leaves_nothing_in_memory(counted):
 
 def test_a_run_frees_its_replay_at_once(tmp_path):
   with tiny_runs.replay_tables() as tables:
-    _run_without_memory(tmp_path / 'finished', 48)
-    _run_without_memory(tmp_path / 'killed', 48, train=tiny_runs.prepare)
+    no_margin = 'R2D3Agent.margin_weight = 0.0'
+    _run_without_memory(tmp_path / 'finished', 48, no_margin)
+    _run_without_memory(
+        tmp_path / 'killed', 48, no_margin, train=tiny_runs.prepare
+    )
     assert [table() for table in tables] == [None] * 4
 
 
@@ -489,6 +492,7 @@ def test_a_run_with_a_q_network_of_ones_own(tmp_path):
       'lstm_q_networks.units = 7',
       "ReplayTraining.window_remainder = 'fill'",
       'R2D3Agent.l2_weight = 1e-3',
+      'R2D3Agent.margin_weight = 0.0',
       # Bindings of networks that are not built are refused.
       settings=[
           line
