@@ -115,6 +115,7 @@ _CALLS = {
     'Sum': _combined('sum'),
     'Product': _combined('product'),
     'BoundedFactor': lambda: _of('bounded_factor')(curiosity.create_rnd),
+    'coarse_view': lambda: curiosity.coarse_view(tf.zeros([1, 9, 9, 3])),
     'key_observation_fn': lambda: curiosity.key_observation_fn(),
     'newest_frame_observation_fn': None,
     'GRUCore': networks.GRUCore,

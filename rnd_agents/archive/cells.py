@@ -12,7 +12,6 @@ equal keys share a cell, so that the key decides what is worth returning to.
 
 from collections.abc import Hashable
 import enum
-import functools
 import hashlib
 import math
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 from rnd_agents import errors
 from rnd_agents import observations
 from rnd_agents import ranges
+from rnd_agents.ops import areas
 
 _DIGEST_BYTES = 16
 # An array of more entries is an image if it has the axes of one.
@@ -107,22 +107,11 @@ def coarse_image(
     grey = image.mean(-1) if image.shape[-1] == 3 else image[..., -1]
   else:
     grey = image
-  rows = _areas(grey.shape[0], height)
-  columns = _areas(grey.shape[1], width)
+  rows = areas.shares(grey.shape[0], height)
+  columns = areas.shares(grey.shape[1], width)
   small = rows @ grey.astype(np.float32) @ columns.T
   # The smallest part of a level more, or a mean of 255 may be 254.99998.
   return np.floor(small * (levels / 256) + 1e-3).astype(np.uint8)
-
-
-@functools.lru_cache(maxsize=16)
-def _areas(size: int, num_areas: int) -> np.ndarray:
-  """Returns the share of each of `size` pixels in each mean, [areas, size]."""
-  edges = np.linspace(0, size, num_areas + 1)
-  pixels = np.arange(size)
-  overlap = np.minimum(edges[1:, None], pixels + 1) - np.maximum(
-      edges[:-1, None], pixels
-  )
-  return (np.maximum(overlap, 0) * (num_areas / size)).astype(np.float32)
 
 
 def _picture(array: np.ndarray) -> np.ndarray | None:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exploration bonuses for any agent."""
 
+from rnd_agents.curiosity.coarse_views import coarse_view
 from rnd_agents.curiosity.combinations import BoundedFactor
 from rnd_agents.curiosity.combinations import create_bounded_factor
 from rnd_agents.curiosity.combinations import create_product
@@ -57,6 +58,7 @@ __all__ = [
     'Sum',
     'TemporalDistance',
     'Transitions',
+    'coarse_view',
     'create_bounded_factor',
     'create_counts',
     'create_drnd',

@@ -1,0 +1,49 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Coarse views: which pictures are the same place to a bonus that counts."""
+
+import gin
+import tensorflow as tf
+
+from rnd_agents import ranges
+from rnd_agents.ops import areas
+
+_RANGES = dict(
+    side=ranges.COUNT,
+    levels=ranges.Range(
+        lambda x: 2 <= x <= 256 and x % 1 == 0, 'an integer from 2 to 256'
+    ),
+)
+
+
+@gin.configurable(module='rnd_agents', denylist=['observation'])
+def coarse_view(
+    observation: tf.Tensor, side: int = 5, levels: int = 6
+) -> tf.Tensor:
+  """Returns small grey pictures with few levels, a `key_fn` for pictures.
+
+  Each pixel is the mean of its area, as in the cells of Go-Explore (Ecoffet et
+  al., 2019, arXiv 1901.10995). Bind it to what compares places:
+  `CountBonus.key_fn`, or `NovelD.key_fn` for first visits of an episode.
+
+  Args:
+    observation: Bytes [outer..., H, W, C]: three channels are colours, of any
+      other number the last is the newest frame.
+    side: Height and width of the small pictures. Larger ones tell more places
+      apart, and each is new less often again.
+    levels: Levels of grey, from 2 to 256, likewise.
+
+  Returns:
+    uint8 [outer..., side, side], from 0 to levels - 1.
+  """
+  ranges.check(_RANGES, dict(side=side, levels=levels), 'coarse_view.')
+  pictures = tf.cast(observation, tf.float32)
+  height, width, channels = pictures.shape[-3:]
+  if channels == 3:
+    grey = tf.reduce_mean(pictures, axis=-1)
+  else:
+    grey = pictures[..., -1]
+  rows, columns = areas.shares(height, side), areas.shares(width, side)
+  small = tf.linalg.matmul(tf.linalg.matmul(rows, grey), columns.T)
+  # The smallest part of a level more, or a mean of 255 may be 254.99998.
+  return tf.cast(tf.floor(small * (levels / 256) + 1e-3), tf.uint8)
