@@ -303,8 +303,10 @@ def check_used(idle: switched_off.Settings | None = None) -> None:
   """
   used = configuration.called().names
   unused_inherited = []
-  for binding in configuration.bound().parameters():
-    if off := _turned_off(binding, idle or {}):
+  bindings = configuration.bound().parameters()
+  values = {binding.name: binding.value for binding in bindings}
+  for binding in bindings:
+    if off := _turned_off(binding, idle or {}, values):
       if _places[binding.name][1] < 0:
         unused_inherited.append(binding.name)
         continue
@@ -335,19 +337,25 @@ def check_used(idle: switched_off.Settings | None = None) -> None:
 
 
 def _turned_off(
-    binding: configuration.Binding, idle: switched_off.Settings
+    binding: configuration.Binding,
+    idle: switched_off.Settings,
+    values: Mapping[str, Any],
 ) -> switched_off.Idle | None:
   """Returns what turns a given setting off; None if that may be so.
 
   As of a default, and of a setting that a later file or the command line has
-  turned off, as those do that leave out a part of an experiment.
+  turned off, as those do that leave out a part of an experiment; or the same
+  one by a 0, as a loop over weights does.
   """
   owner = binding.name.removesuffix(f'.{binding.parameter}')
   found = idle.get(binding.name) or idle.get(owner)
   place = _places.get(binding.name)
   if found is None or place is None:
     return None
-  if place < _places.get(found.switch, place):
+  switch_place = _places.get(found.switch, place)
+  if place < switch_place:
+    return None
+  if place == switch_place and values.get(found.switch, found) in (0, None):
     return None
   function = gin.get_configurable(binding.selector)
   parameter = configuration.parameters_of(function).get(binding.parameter)

@@ -32,7 +32,7 @@ _TWO_LEVELS = (
     'upper/OnPolicyTraining.rollout_length = 64',
     'upper/RNDPPOAgent.discount_factor = 0.99',
 )
-_PPO = ('RNDPPOAgent.intrinsic_advantage_coefficient = 0',)
+_NO_BONUS = 'RNDPPOAgent.intrinsic_advantage_coefficient = 0'
 
 
 def _build(files, *bindings):
@@ -84,12 +84,6 @@ _TABLE = [
     (_R2D3, 'ReplayTraining.pretraining_eval_interval_train_steps = 9',
      'set ReplayTraining.num_pretraining_steps',
      '\n'.join((*_DEMOS, 'ReplayTraining.num_pretraining_steps = 9'))),
-    (_PPO, 'create_rnd_ppo_agent.curiosity_fn = @create_e3b',
-     'set RNDPPOAgent.intrinsic_advantage_coefficient above 0',
-     'RNDPPOAgent.intrinsic_advantage_coefficient = 0.5'),
-    (_PPO, 'RNDPPOAgent.intrinsic_reward_clip = 3.0',
-     'set RNDPPOAgent.intrinsic_advantage_coefficient above 0',
-     'RNDPPOAgent.intrinsic_advantage_coefficient = 0.5'),
     ((), 'RNDPPOAgent.reward_norm_clipping = 1.0',
      'set RNDPPOAgent.normalize_rewards = True',
      'RNDPPOAgent.normalize_rewards = True'),
@@ -118,7 +112,7 @@ def test_a_setting_that_is_turned_off(settings, setting, remedy, on):
         (_SAC, 'CuriousAgent.bonus_weight = 1.0'),
         (_R2D3, 'ReplayTraining.burn_in_length = 0'),
         (_R2D3, 'ReplayTraining.allowed_demonstration_differences = []'),
-        (_PPO, 'create_rnd_ppo_agent.curiosity_fn = None'),
+        ((_NO_BONUS,), 'create_rnd_ppo_agent.curiosity_fn = None'),
     ],
 )
 def test_defaults_may_be_written(settings, default):
@@ -137,15 +131,13 @@ def test_who_turns_a_part_off_later_need_not_take_out_its_settings(tmp_path):
   _build([later])
   later.write_text(f'{off}\n')
   _build([base, later])
-  # Neither one who gives them once more, nor one who gives them at once.
-  refused = 'R2D3Agent.margin = 0.2 has no effect'
-  with pytest.raises(errors.GinError, match=refused):
-    _build([base, later], 'R2D3Agent.margin = 0.2')
-  with pytest.raises(errors.GinError, match=refused):
-    _build([base], 'R2D3Agent.margin = 0.2', off)
+  # At once: a loop over weights has that of 0, too.
+  _build([base], 'R2D3Agent.margin = 0.2', off)
   later.write_text(f"include '{base}'\nR2D3Agent.margin = 0.2\n{off}\n")
-  with pytest.raises(errors.GinError, match=refused):
-    _build([later])
+  _build([later])
+  # But not who gives them afterwards.
+  with pytest.raises(errors.GinError, match='R2D3Agent.margin = 0.3 has no'):
+    _build([base, later], 'R2D3Agent.margin = 0.3')
 
 
 def test_a_file_that_others_include_may_have_what_some_of_them_use(
@@ -161,9 +153,25 @@ def test_a_file_that_others_include_may_have_what_some_of_them_use(
     _build([tmp_path / 'base.gin'], *_R2D3)
 
 
-def test_a_curiosity_for_a_file_without_a_bonus_is_refused():
-  with pytest.raises(errors.GinError, match='curiosity_fn = @create_e3b has'):
-    _build(['minigrid_ppo'], 'create_rnd_ppo_agent.curiosity_fn = @create_e3b')
+@pytest.mark.parametrize(
+    'setting',
+    [
+        'create_rnd_ppo_agent.curiosity_fn = @create_e3b',
+        'RNDPPOAgent.intrinsic_reward_clip = 3.0',
+    ],
+)
+def test_a_curiosity_for_a_file_without_a_bonus_is_refused(setting):
+  with pytest.raises(errors.GinError) as caught:
+    _build(['minigrid_ppo'], setting)
+  assert str(caught.value) == (
+      f'{setting} has no effect without a bonus: set'
+      ' RNDPPOAgent.intrinsic_advantage_coefficient above 0, or leave it out.'
+  )
+  _build(
+      ['minigrid_ppo'],
+      setting,
+      'RNDPPOAgent.intrinsic_advantage_coefficient = 0.5',
+  )
   # Each shipped file that turns something off passes.
   for name in ('deep_sea_dqn_alone', 'cartpole_ppo', 'deep_sea_r2d2_rnd'):
     _build([name])
@@ -183,9 +191,15 @@ def test_what_a_run_has_recorded_makes_that_run_again(tmp_path):
 
 
 def test_before_the_run_leaves_a_file(tmp_path):
+  base = tmp_path / 'base.gin'
+  base.write_text(_NO_BONUS + '\n')
   setting = 'create_rnd_ppo_agent.curiosity_fn = @create_rnd'
   with pytest.raises(errors.GinError, match=f'{setting} has no effect'):
     tiny_runs.train(
-        tmp_path / 'run', 128, setting, settings=tiny_runs.PPO_SETTINGS
+        tmp_path / 'run',
+        128,
+        setting,
+        files=[str(base)],
+        settings=tiny_runs.SETTINGS,
     )
   assert not (tmp_path / 'run' / 'run.json').exists()
