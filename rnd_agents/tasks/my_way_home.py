@@ -7,11 +7,13 @@ map this is; Pathak et al., 2017 (arXiv 1705.05363), section 4, for the starts
 far from the vest, which are those of the maps in their repository.
 """
 
+from collections.abc import Iterator
 import contextlib
 import functools
 import glob
 import operator
 import os
+import signal
 import subprocess
 from typing import Any
 
@@ -210,10 +212,27 @@ def _start_game(vizdoom: Any) -> Any:
   game.add_game_args('+sv_cheats 1')  # For `warp`.
   # Else it writes its settings to the working directory.
   game.set_doom_config_path(os.devnull)
-  game.init()
+  with _signals_of_a_stop_held():
+    game.init()
   with contextlib.suppress(OSError):
     os.rmdir('_vizdoom')  # It is empty, and in the folder of the user.
   return game
+
+
+@contextlib.contextmanager
+def _signals_of_a_stop_held() -> Iterator[None]:
+  """Makes processes that start in a block deaf to the signals of a stop.
+
+  Ctrl-C and a system that shuts down signal all processes of a run: it needs
+  its games until it has saved itself. They end by `close`, or by the reaper.
+  """
+  # A process inherits what is held, and its program keeps it.
+  signals = {signal.SIGHUP, signal.SIGINT, signal.SIGTERM}
+  before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+  try:
+    yield
+  finally:
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_reaper(instance_id: str) -> subprocess.Popen:

@@ -4,6 +4,7 @@
 
 import functools
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -61,11 +62,21 @@ def _play(env, num_steps, seed=4):
   return told
 
 
-def _games():
-  """Returns the commands of the games that run."""
-  return subprocess.run(
-      ['pgrep', '-x', 'vizdoom'], stdout=subprocess.PIPE, check=False
-  ).stdout.split()
+def _games_of(process):
+  """Returns the numbers of the games that a process has started."""
+  # Not all that run: other tests have theirs at the same time.
+  command = ['pgrep', '-x', 'vizdoom', '-P', str(process.pid)]
+  found = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+  return [int(number) for number in found.stdout.split()]
+
+
+def _have_ended(games):
+  """Returns whether games end within ten seconds."""
+  for _ in range(100):
+    if not any(os.path.exists(f'/proc/{game}') for game in games):
+      return True
+    time.sleep(0.1)
+  return False
 
 
 @pytest.mark.parametrize(
@@ -245,30 +256,52 @@ def test_a_restored_batch_continues_its_episodes():
   other.close()
 
 
+def _start(script, folder):
+  """Starts a script in a folder and in a session of its own."""
+  root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+  return subprocess.Popen(
+      [sys.executable, '-c', script],
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      cwd=folder,
+      env=dict(os.environ, PYTHONPATH=root),
+      start_new_session=True,
+  )
+
+
 def test_a_process_that_is_killed_leaves_no_game(tmp_path):
-  before = _games()
   script = (
       'from rnd_agents.tasks import my_way_home;'
       'kept = [my_way_home.MyWayHome() for _ in range(2)];'
       'print(flush=True); input()'
   )
-  root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-  with subprocess.Popen(
-      [sys.executable, '-c', script],
-      stdin=subprocess.PIPE,
-      stdout=subprocess.PIPE,
-      cwd=tmp_path,
-      env=dict(os.environ, PYTHONPATH=root),
-  ) as process:
+  with _start(script, tmp_path) as process:
     process.stdout.readline()
-    assert len(_games()) == len(before) + 2
+    games = _games_of(process)
+    assert len(games) == 2
     process.kill()
-  for _ in range(100):
-    if len(_games()) == len(before):
-      break
-    time.sleep(0.1)
-  assert len(_games()) == len(before)
+  assert _have_ended(games)
   assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_that_all_processes_hear_of_leaves_the_game(tmp_path, number):
+  script = (
+      'import signal, time;'
+      'from rnd_agents.tasks import my_way_home;'
+      'heard = [];'
+      f'signal.signal({int(number)}, lambda *_: heard.append(1));'
+      'env = my_way_home.MyWayHome(); env.reset(); print(flush=True);'
+      'exec("while not heard: time.sleep(0.01)"); time.sleep(1);'
+      '[env.step(1) for _ in range(200)]; env.close()'
+  )
+  with _start(script, tmp_path) as process:
+    process.stdout.readline()
+    games = _games_of(process)
+    assert len(games) == 1
+    os.killpg(process.pid, number)
+    assert process.wait(timeout=120) == 0
+  assert _have_ended(games)
 
 
 def test_is_registered():
