@@ -13,11 +13,11 @@ class Idle(NamedTuple):
   """Why a setting has no effect.
 
   Attributes:
-    switch: The setting that turns it off.
+    switches: The settings that can turn it off, the one to name first.
     why: What follows on 'has no effect', up to the advice.
   """
 
-  switch: str
+  switches: tuple[str, ...]
   why: str
 
 
@@ -26,7 +26,11 @@ Settings = dict[str, Idle]
 
 
 def without(
-    switch: str, what: str, *names: str, remedy: str = ''
+    switch: str,
+    what: str,
+    *names: str,
+    remedy: str = '',
+    also: tuple[str, ...] = (),
 ) -> Settings:
   """Returns settings that need what another setting turns on.
 
@@ -35,15 +39,18 @@ def without(
     what: What they need, such as 'a curiosity'.
     *names: Their names.
     remedy: How to turn it on; '' to set the switch.
+    also: Names of more settings that can turn it off.
   """
   remedy = remedy or f'set {switch}'
-  return dict.fromkeys(names, Idle(switch, f'without {what}: {remedy}'))
+  idle = Idle((switch, *also), f'without {what}: {remedy}')
+  return dict.fromkeys(names, idle)
 
 
 def in_scope(scope: str, settings: Settings) -> Settings:
   """Returns settings of a level, with names in its scope of gin."""
   scoped = {}
-  for name, (switch, why) in settings.items():
-    inner = f'{scope}/{switch}'
-    scoped[f'{scope}/{name}'] = Idle(inner, why.replace(switch, inner))
+  for name, (switches, why) in settings.items():
+    inner = tuple(f'{scope}/{switch}' for switch in switches)
+    why = why.replace(switches[0], inner[0])
+    scoped[f'{scope}/{name}'] = Idle(inner, why)
   return scoped

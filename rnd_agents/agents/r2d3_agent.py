@@ -265,6 +265,7 @@ class R2D3Agent(replay_agent.ReplayAgent):
           'a network with a memory',
           'R2D3Agent.recurrent_state_init',
           'ReplayTraining.burn_in_length',
+          also=('create_r2d3_agent.q_networks_fn',),
       )
     return idle
 

@@ -352,11 +352,11 @@ def _turned_off(
   place = _places.get(binding.name)
   if found is None or place is None:
     return None
-  switch_place = _places.get(found.switch, place)
-  if place < switch_place:
-    return None
-  if place == switch_place and values.get(found.switch, found) in (0, None):
-    return None
+  for switch in map(_deciding, found.switches):
+    switch_place = _places.get(switch, place)
+    is_zero = switch in values and values[switch] in (0, None)
+    if place < switch_place or (place == switch_place and is_zero):
+      return None
   function = gin.get_configurable(binding.selector)
   parameter = configuration.parameters_of(function).get(binding.parameter)
   if parameter is not None and gin_values.is_same(
@@ -364,6 +364,14 @@ def _turned_off(
   ):
     return None
   return found
+
+
+def _deciding(switch: str) -> str:
+  """Returns the name of the binding that decides in a switch's scope."""
+  scope, _, name = switch.rpartition('/')
+  while scope and f'{scope}/{name}' not in _places:
+    scope = scope.rpartition('/')[0]
+  return f'{scope}/{name}' if scope else name
 
 
 def _explain(error: Exception) -> str:

@@ -205,6 +205,7 @@ class ReplayTraining(training.Training):
           f'{_NAME}.epsilon_fn',
           *epsilons.NAMES,
           remedy='take create_r2d3_agent or create_dqn_agent',
+          also=('create_curious_agent.agent_fn',),
       )
     if not self.uses_demonstrations:
       idle |= without(

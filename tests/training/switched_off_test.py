@@ -140,6 +140,35 @@ def test_who_turns_a_part_off_later_need_not_take_out_its_settings(tmp_path):
     _build([base, later], 'R2D3Agent.margin = 0.3')
 
 
+@pytest.mark.parametrize(
+    ('settings', 'off'),
+    [
+        # Another agent, within the one that gets a bonus.
+        (
+            (*_DQN, 'ReplayTraining.epsilon_fn = @linear_epsilon',
+             'linear_epsilon.num_env_steps = 9'),
+            _SAC[2],
+        ),
+        # Both levels, of which one has a setting of its own.
+        (
+            (*_TWO_LEVELS, 'create_r2d3_agent.curiosity_fn = @create_rnd',
+             'lower/R2D3Agent.bonus_weight = 0.5'),
+            'create_r2d3_agent.curiosity_fn = None',
+        ),
+    ],
+)  # yapf: disable
+def test_a_part_may_be_turned_off_in_more_than_one_way(
+    tmp_path, settings, off
+):
+  file = tmp_path / 'mine.gin'
+  file.write_text('\n'.join(settings))
+  _build([file])
+  _build([file], off)
+  name = settings[-1].partition(' =')[0]
+  with pytest.raises(errors.GinError, match=f'{name} = .* has no effect'):
+    _build([file], off, settings[-1])
+
+
 def test_a_file_that_others_include_may_have_what_some_of_them_use(
     tmp_path, caplog
 ):
