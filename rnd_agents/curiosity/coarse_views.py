@@ -5,6 +5,7 @@
 import gin
 import tensorflow as tf
 
+from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.ops import areas
 
@@ -35,9 +36,22 @@ def coarse_view(
 
   Returns:
     uint8 [outer..., side, side], from 0 to levels - 1.
+
+  Raises:
+    InvalidValue: If a size is out of range, or observations are no pictures.
   """
   ranges.check(_RANGES, dict(side=side, levels=levels), 'coarse_view.')
-  pictures = tf.cast(observation, tf.float32)
+  found = tf.nest.map_structure(tf.convert_to_tensor, observation)
+  if not tf.is_tensor(found) or found.dtype != tf.uint8 or found.shape.rank < 4:
+    parts = ', '.join(
+        f'{each.dtype.name} {each.shape}' for each in tf.nest.flatten(found)
+    )
+    raise errors.InvalidValue(
+        'coarse_view takes pictures, uint8 [outer..., H, W, C] with'
+        f' values up to 255, got {parts}: select or convert them in a function'
+        ' of your own that calls it.'
+    )
+  pictures = tf.cast(found, tf.float32)
   height, width, channels = pictures.shape[-3:]
   if channels == 3:
     grey = tf.reduce_mean(pictures, axis=-1)

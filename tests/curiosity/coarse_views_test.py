@@ -50,6 +50,26 @@ def test_equal_views_share_a_count():
 
 
 @pytest.mark.parametrize(
+    ('spec', 'got'),
+    [
+        (
+            dict(picture=tf.TensorSpec([9, 9, 1], tf.uint8)),
+            r'uint8 \(2, 3, 9, 9, 1\)',
+        ),
+        # From 0 to 1, all would be one place.
+        (tf.TensorSpec([9, 9, 1], tf.float32), r'float32 \(2, 3, 9, 9, 1\)'),
+        (tf.TensorSpec([], tf.uint8), r'uint8 \(2, 3\)'),
+    ],
+)
+def test_what_is_no_picture_is_refused_in_a_sentence(spec, got):
+  with pytest.raises(
+      errors.InvalidValue, match=f'coarse_view takes .*, got {got}: '
+  ) as caught:
+    curiosity_lib.check_key_fn('X.key_fn', curiosity.coarse_view, spec)
+  assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
     'settings', [dict(side=0), dict(side=2.5), dict(levels=1), dict(levels=257)]
 )
 def test_sizes_that_make_no_view(settings):
