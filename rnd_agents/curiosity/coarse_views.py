@@ -31,14 +31,14 @@ def coarse_view(
     observation: Bytes [outer..., H, W, C]: three channels are colours, of any
       other number the last is the newest frame.
     side: Height and width of the small pictures. Larger ones tell more places
-      apart, and each is new less often again.
-    levels: Levels of grey, from 2 to 256, likewise.
+      apart, each of which is visited less often.
+    levels: Levels of grey, from 2 to 256. More of them do the same.
 
   Returns:
     uint8 [outer..., side, side], from 0 to levels - 1.
 
   Raises:
-    InvalidValue: If a size is out of range, or observations are no pictures.
+    InvalidValue: If a size is out of range, or observations are not pictures.
   """
   ranges.check(_RANGES, dict(side=side, levels=levels), 'coarse_view.')
   found = tf.nest.map_structure(tf.convert_to_tensor, observation)
