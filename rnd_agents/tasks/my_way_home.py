@@ -49,10 +49,10 @@ class MyWayHome(gymnasium.Env):
   for the vest, which terminates the episode, and 0 for every other step; after
   `max_steps` an episode is truncated.
 
-  An episode begins, by `start`, in one of the rooms ('random'), or in one far
-  from the vest ('sparse', 'very_sparse'), looking away from where the maze
-  begins, as in Pathak et al., 2017: 'sparse' and 'very sparse' take some 270
-  and 350 steps at least, they say, in steps of their own.
+  An episode begins, by `start`, in any of the rooms ('random'), or in one far
+  from the vest ('sparse', 'very_sparse'), with the places and headings of the
+  maps of Pathak et al., 2017. The shortest ways from these take some 270 and
+  350 steps, they say.
 
   Infos have `squares_visited`, the number of squares of 64 x 64 units of the
   map that the episode has been in; a room is 160 wide.
@@ -238,7 +238,8 @@ def _signals_of_a_stop_held() -> Iterator[None]:
 def _start_reaper(instance_id: str) -> subprocess.Popen:
   """Starts a shell that ends a game when this process has ended.
 
-  Else the game of a process that was killed waits for it for ever.
+  Else the game of a process that was killed waits for it for ever. Does
+  nothing where /proc does not list the children of a process.
 
   Args:
     instance_id: The id of the game, which is also in the names of its files of
@@ -255,12 +256,13 @@ def _start_reaper(instance_id: str) -> subprocess.Popen:
 
 
 def _process_of(instance_id: str) -> str:
-  """Returns the number of the child process that has an id in its command."""
+  """Returns the child process with an id in its command; '' if unknown."""
   for path in glob.glob('/proc/self/task/*/children'):
-    with open(path, encoding='ascii') as file:
-      for process in file.read().split():
-        with contextlib.suppress(OSError):
-          with open(f'/proc/{process}/cmdline', 'rb') as command:
-            if instance_id.encode() in command.read().split(b'\0'):
-              return process
-  raise RuntimeError('ViZDoom runs in no process of its own.')
+    with contextlib.suppress(OSError):  # A thread or a process has ended.
+      with open(path, encoding='ascii') as file:
+        children = file.read().split()
+      for process in children:
+        with open(f'/proc/{process}/cmdline', 'rb') as command:
+          if instance_id.encode() in command.read().split(b'\0'):
+            return process
+  return ''
