@@ -39,7 +39,8 @@ class EllipticalBonus(
 
     Args:
       model: An `InverseModel`.
-      ridge: Lambda, the diagonal of C at the begin of an episode.
+      ridge: Lambda, the diagonal of C at the begin of an episode, in units of
+        the features' squares. A smaller one pays more for its first steps.
       discount_factor: As for `Curiosity`.
       scale_horizon_env_steps: As for `Curiosity`.
       least_scale_share: As for `Curiosity`.
