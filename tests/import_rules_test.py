@@ -50,8 +50,7 @@ _ALLOWED = {
 # function that does, and says there how to install it.
 _OPTIONAL = {
     'ale_py', 'Box2D', 'crafter', 'cv2', 'h5py', 'huggingface_hub', 'minari',
-    'minigrid', 'mlflow', 'optuna', 'plotly', 'ray', 'vizdoom',
-    'wandb',
+    'minigrid', 'mlflow', 'optuna', 'plotly', 'ray', 'vizdoom', 'wandb',
 }
 
 

@@ -31,9 +31,7 @@ _MIN_IMAGE_SIDE = 16
 _RANGES = dict(
     width=ranges.COUNT,
     height=ranges.COUNT,
-    levels=ranges.Range(
-        lambda x: 2 <= x <= 256 and x % 1 == 0, 'an integer from 2 to 256'
-    ),
+    levels=areas.GREY_LEVELS,
 )
 
 
@@ -110,8 +108,7 @@ def coarse_image(
   rows = areas.shares(grey.shape[0], height)
   columns = areas.shares(grey.shape[1], width)
   small = rows @ grey.astype(np.float32) @ columns.T
-  # The smallest part of a level more, or a mean of 255 may be 254.99998.
-  return np.floor(small * (levels / 256) + 1e-3).astype(np.uint8)
+  return np.floor(areas.in_levels(small, levels)).astype(np.uint8)
 
 
 def _picture(array: np.ndarray) -> np.ndarray | None:

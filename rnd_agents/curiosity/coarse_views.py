@@ -11,9 +11,7 @@ from rnd_agents.ops import areas
 
 _RANGES = dict(
     side=ranges.COUNT,
-    levels=ranges.Range(
-        lambda x: 2 <= x <= 256 and x % 1 == 0, 'an integer from 2 to 256'
-    ),
+    levels=areas.GREY_LEVELS,
 )
 
 
@@ -59,5 +57,4 @@ def coarse_view(
     grey = pictures[..., -1]
   rows, columns = areas.shares(height, side), areas.shares(width, side)
   small = tf.linalg.matmul(tf.linalg.matmul(rows, grey), columns.T)
-  # The smallest part of a level more, or a mean of 255 may be 254.99998.
-  return tf.cast(tf.floor(small * (levels / 256) + 1e-3), tf.uint8)
+  return tf.cast(tf.floor(areas.in_levels(small, levels)), tf.uint8)

@@ -247,12 +247,9 @@ class ResNet(tf.keras.layers.Layer):
       )
     sizes = {f'channels[{i}]': size for i, size in enumerate(channels)}
     sizes['num_blocks'] = num_blocks
-    ranges.check(dict.fromkeys(sizes, ranges.COUNT), sizes, 'ResNet.')
-    ranges.check(
-        dict(patch_size=ranges.COUNT.or_none()),
-        dict(patch_size=patch_size),
-        'ResNet.',
-    )
+    limits = dict.fromkeys(sizes, ranges.COUNT)
+    limits['patch_size'] = ranges.COUNT.or_none()
+    ranges.check(limits, dict(sizes, patch_size=patch_size), 'ResNet.')
     self._channels = tuple(channels)
     self._num_blocks = num_blocks
     self._patch_size = patch_size
