@@ -14,7 +14,7 @@ from rnd_agents import errors
 
 _ASIDE = '.being_written'
 _TRASH = '.being_deleted'
-_OLD = '.old'  # A folder whose number is written again.
+_OLD = '.old'  # A folder that is being replaced.
 
 
 @contextlib.contextmanager
@@ -53,6 +53,35 @@ def replacing(path: str, mode: str = 'w') -> Iterator[Any]:
     with contextlib.suppress(OSError):
       os.remove(aside)
     raise
+
+
+@contextlib.contextmanager
+def replacing_folder(path: str) -> Iterator[str]:
+  """Gives a new folder that replaces `path` if the block ends without an error.
+
+  Its content is on the disk before it gets its name. A kill leaves the old
+  folder or the new one, or for a moment neither, but never a part of both.
+
+  Args:
+    path: The folder.
+
+  Yields:
+    Path of the new, empty folder.
+  """
+  aside = f'{path}.new'
+  shutil.rmtree(aside, ignore_errors=True)  # Of an earlier kill.
+  os.makedirs(aside)
+  try:
+    yield aside
+    sync_tree(aside)
+  except BaseException:
+    shutil.rmtree(aside, ignore_errors=True)
+    raise
+  shutil.rmtree(path + _OLD, ignore_errors=True)
+  if os.path.isdir(path):
+    os.replace(path, path + _OLD)
+  os.replace(aside, path)
+  shutil.rmtree(path + _OLD, ignore_errors=True)
 
 
 def fingerprint(path: str, size: int | None = None) -> dict[str, int]:

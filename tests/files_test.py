@@ -52,6 +52,28 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
   assert events == ['sync', 'name']
 
 
+def test_the_old_folder_stays_until_the_new_one_is_whole(tmp_path):
+  path = tmp_path / 'folder'
+  for number in range(2):
+    with files.replacing_folder(os.fspath(path)) as aside:
+      (tmp_path / aside / f'file_{number}').touch()
+      assert path.exists() == bool(number)
+    assert os.listdir(path) == [f'file_{number}']
+  # After a kill.
+  (tmp_path / 'folder.new').mkdir()
+  (tmp_path / 'folder.new' / 'half').touch()
+  (tmp_path / 'folder.old').mkdir()
+  with pytest.raises(RuntimeError, match='half'):
+    with files.replacing_folder(os.fspath(path)) as aside:
+      assert not os.listdir(aside)
+      raise RuntimeError('half')
+  assert os.listdir(path) == ['file_1']
+  with files.replacing_folder(os.fspath(path)):
+    pass
+  assert not os.listdir(path)
+  assert os.listdir(tmp_path) == ['folder']
+
+
 def _folders(tmp_path, numbers):
   """Folders of two files each."""
   folders = files.NumberedFolders(tmp_path, 'step')

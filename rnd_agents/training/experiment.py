@@ -516,15 +516,19 @@ def _finish(run: runs.Run) -> runs.Outcome:
 
 def _save_policies(run: runs.Run, best: best_policy.BestPolicy) -> None:
   """Writes a SavedModel of each policy into the run's folder."""
+
+  def save(saver: policy_saver.PolicySaver, name: str) -> None:
+    with files.replacing_folder(run.path('policies', name)) as folder:
+      saver.save(folder)
+
   with _quiet_saving():
     saver = policy_saver.PolicySaver(run.agent.policy, batch_size=None)
-    saver.save(run.path('policies', 'policy'))
+    save(saver, 'policy')
     with best.in_place() as is_found:
       if is_found:
-        saver.save(run.path('policies', 'best_policy'))
+        save(saver, 'best_policy')
     acting = run.config.training.acting_policy(run.agent)
-    saver = policy_saver.PolicySaver(acting, batch_size=None)
-    saver.save(run.path('policies', 'collect_policy'))
+    save(policy_saver.PolicySaver(acting, batch_size=None), 'collect_policy')
   renamed = _renamed_keys(run.evaluator.environment)
   if renamed:
     with files.replacing(run.path('policies', 'renamed_keys.json')) as file:

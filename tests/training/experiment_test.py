@@ -12,6 +12,7 @@ import gin
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.policies import policy_saver
 
 from rnd_agents import errors
 from rnd_agents import run_files
@@ -186,6 +187,18 @@ def test_the_policy_of_the_best_evaluation_is_saved(tmp_path, monkeypatch):
   assert len(returns) > 8
   assert max(returns) not in (returns[-1], returns[0])  # Or this tells nothing.
   assert outcome.best_eval_return == max(returns)
+
+  # A later run that is killed while it writes policies leaves these.
+  write = policy_saver.PolicySaver.save
+
+  def killed_while_writing(saver, folder):
+    write(saver, folder)
+    os.remove(os.path.join(folder, 'saved_model.pb'))
+    raise tiny_runs.Killed
+
+  with monkeypatch.context() as context, pytest.raises(tiny_runs.Killed):
+    context.setattr(policy_saver.PolicySaver, 'save', killed_while_writing)
+    run(1024)
   first = runs.Seeds(5).first_eval_episode
   expected = dict(policy=returns[-1], best_policy=max(returns))
   with contextlib.closing(
