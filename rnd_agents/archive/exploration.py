@@ -178,6 +178,11 @@ class Exploration:
           'explore.world_seeds must be integers from 0, got'
           f' {list(seeds)}.'
       )
+    if seeds is not None and len(set(seeds)) < len(seeds):
+      raise errors.InvalidValue(
+          f'explore.world_seeds = {list(seeds)} names a world twice: give each'
+          ' seed once.'
+      )
     if self.policy_dir is None and self.act_probability != 1.0:
       raise errors.InvalidValue(
           'explore.act_probability has no effect without explore.policy_dir.'

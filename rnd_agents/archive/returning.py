@@ -168,7 +168,8 @@ class Returner:
     except Exception as error:
       what = f'{type(error).__name__}: {error}'.splitlines()[0]
       raise cells.KeyFailure(
-          f'The key function {name} raised {what}.'
+          f'The key function {name} of an observation and its environment'
+          f' raised {what}.'
       ) from error
 
   def keep(self, index: int, node: int, observation: Any) -> None:

@@ -353,7 +353,7 @@ def _turned_off(
   if found is None or place is None:
     return None
   for switch in map(_deciding, found.switches):
-    switch_place = _places.get(switch, place)
+    switch_place = _latest_place(switch) or place
     is_zero = switch in values and values[switch] in (0, None)
     if place < switch_place or (place == switch_place and is_zero):
       return None
@@ -364,6 +364,20 @@ def _turned_off(
   ):
     return None
   return found
+
+
+def _latest_place(name: str) -> tuple[int, int] | None:
+  """Returns how late a binding, or a macro in its value, has been given."""
+  given = {each.name: each.value for each in configuration.bound().bindings}
+
+  def places(name: str) -> Iterator[tuple[int, int]]:
+    if name in _places:
+      yield _places[name]
+    for leaf in gin_values.flatten(given.get(name)):
+      if isinstance(leaf, gin_values.Macro):
+        yield from places(f'{leaf.name}.')  # A macro has no parameter.
+
+  return max(places(name), default=None)
 
 
 def _deciding(switch: str) -> str:

@@ -453,7 +453,8 @@ _BAD = {
         ' load_environment.reward_fn returns 2: leave it out.'
     ),
     ('explore.key_fn = @failing_key',): (
-        'The key function failing_key raised AttributeError: '
+        'The key function failing_key of an observation and its environment'
+        ' raised AttributeError: '
     ),
     ('explore.key_fn = @minigrid_state',): (
         'The key function minigrid_state: minigrid_state needs a MiniGrid task'
@@ -484,6 +485,9 @@ _BAD = {
     ),
     ('explore.world_seeds = [-1]',): (
         'explore.world_seeds must be integers from 0, got [-1].'
+    ),
+    ('explore.num_worlds = 3', 'explore.world_seeds = [1, 2, 1]'): (
+        'explore.world_seeds = [1, 2, 1] names a world twice'
     ),
     ('coarse_observation.width = 5', 'explore.key_fn = @failing_key'): (
         'The key function failing_key'

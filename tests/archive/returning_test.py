@@ -176,7 +176,8 @@ def test_key_function_that_fails():
   with pytest.raises(cells.KeyFailure) as failure:
     explorer.begin()
   assert str(failure.value).startswith(
-      'The key function _failing raised AttributeError: '
+      'The key function _failing of an observation and its environment raised'
+      ' AttributeError: '
   )
   explorer = toys.explorer(
       toys.singles(toys.Drift), key_fn=cells.minigrid_state

@@ -140,6 +140,25 @@ def test_who_turns_a_part_off_later_need_not_take_out_its_settings(tmp_path):
     _build([base, later], 'R2D3Agent.margin = 0.3')
 
 
+def test_a_macro_turns_a_part_off_as_its_value_does(tmp_path):
+  base = tmp_path / 'base.gin'
+  base.write_text('\n'.join((
+      *_R2D3, *_DEMOS, 'OUTER = %MARGIN', 'MARGIN = 1.0',
+      'R2D3Agent.margin_weight = %OUTER',
+  )))  # yapf: disable
+  setting = 'R2D3Agent.margin = 0.2'
+  later = tmp_path / 'later.gin'
+  later.write_text(f'{setting}\n')
+  for macro in ('OUTER', 'MARGIN'):
+    off = f'{macro} = 0.0'
+    _build([base], setting, off)  # At once, as in a loop over weights.
+    _build([base, later], off)
+    later.write_text(f'{off}\n')
+    with pytest.raises(errors.GinError, match=f'{setting} has no effect'):
+      _build([base, later], setting)
+    later.write_text(f'{setting}\n')
+
+
 @pytest.mark.parametrize(
     ('settings', 'off'),
     [
