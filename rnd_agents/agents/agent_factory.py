@@ -271,16 +271,12 @@ def create_curiosity(
   Args:
     owner: Name of the factory with the arguments, with a dot, for messages.
     curiosity_fn: Function from the two specs to a `Curiosity`, or None.
-    rnd_learning_rate: Learning rate of its Adam; None for 1e-4.
+    rnd_learning_rate: Learning rate of its Adam; None for 1e-4. Without
+      effect without a function.
     time_step_spec: A `TimeStep` spec.
     action_spec: A nest of `BoundedTensorSpec`.
   """
   if curiosity_fn is None:
-    if rnd_learning_rate is not None:
-      raise errors.InvalidValue(
-          f'{owner}rnd_learning_rate has no effect without a curiosity: set'
-          f' {owner}curiosity_fn = @create_rnd, or leave it out.'
-      )
     return None, None
   if rnd_learning_rate is None:
     rnd_learning_rate = 1e-4

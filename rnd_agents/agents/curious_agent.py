@@ -247,6 +247,7 @@ class CuriousAgent(replay_agent.ReplayAgent):
           'a curiosity',
           'CuriousAgent.bonus_weight',
           'CuriousAgent.predictor_learns_from',
+          'create_curious_agent.rnd_learning_rate',
       )
     if self._n_step == 1:
       idle |= without(

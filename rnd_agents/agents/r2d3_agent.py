@@ -251,6 +251,7 @@ class R2D3Agent(replay_agent.ReplayAgent):
           'create_r2d3_agent.curiosity_fn',
           'a curiosity',
           'R2D3Agent.bonus_weight',
+          'create_r2d3_agent.rnd_learning_rate',
       )
     if not self._settings.margin_weight:
       idle |= without(

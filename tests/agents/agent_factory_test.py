@@ -259,7 +259,6 @@ def _novel_d(*specs):
             {'curiosity_fn': lambda *specs: specs},
             'curiosity_fn .*Curiosity, got tuple',
         ),
-        (_r2d3, {'rnd_learning_rate': 1e-3}, 'rnd_learning_rate has no effect'),
         (_r2d3, {'learning_rate': -1.0}, 'learning_rate .*above 0'),
         (_r2d3, {'adam_epsilon': 0}, 'adam_epsilon .*above 0'),
         (_r2d3, {'weight_decay': -0.1}, 'weight_decay .*at least 0'),

@@ -61,12 +61,18 @@ _TABLE = [
     (_DQN, "CuriousAgent.predictor_learns_from = 'collected'",
      'set create_curious_agent.curiosity_fn',
      'create_curious_agent.curiosity_fn = @create_rnd'),
+    (_SAC, 'create_curious_agent.rnd_learning_rate = 3e-06',
+     'set create_curious_agent.curiosity_fn',
+     'create_curious_agent.curiosity_fn = @create_rnd'),
     (_DQN, 'CuriousAgent.discount_factor = 0.9',
      'set CuriousAgent.n_step above 1, or the discount factor of the agent'
      ' inside', 'CuriousAgent.n_step = 2'),
     (_DQN, 'create_dqn_agent.optimism_exponent = 1.0',
      'set create_dqn_agent.optimism', 'create_dqn_agent.optimism = 0.1'),
     (_R2D3, 'R2D3Agent.bonus_weight = 0.5',
+     'set create_r2d3_agent.curiosity_fn',
+     'create_r2d3_agent.curiosity_fn = @create_rnd'),
+    (_R2D3, 'create_r2d3_agent.rnd_learning_rate = 3e-06',
      'set create_r2d3_agent.curiosity_fn',
      'create_r2d3_agent.curiosity_fn = @create_rnd'),
     ((*_R2D3, *_DEMOS), 'R2D3Agent.margin = 0.1',
@@ -223,7 +229,13 @@ def test_a_curiosity_for_a_file_without_a_bonus_is_refused(setting):
       setting,
       'RNDPPOAgent.intrinsic_advantage_coefficient = 0.5',
   )
-  # Each shipped file that turns something off passes.
+  # Each shipped file that turns something off passes; so does a curiosity that
+  # is turned off beside its learning rate.
+  for name, agent in (
+      ('deep_sea_dqn', 'create_curious_agent'),
+      ('deep_sea_r2d2_rnd', 'create_r2d3_agent'),
+  ):
+    _build([name], f'{agent}.curiosity_fn = None')
   for name in ('deep_sea_dqn_alone', 'cartpole_ppo', 'deep_sea_r2d2_rnd'):
     _build([name])
 
