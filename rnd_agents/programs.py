@@ -8,6 +8,7 @@ import contextlib
 import functools
 import gc
 import io
+import os
 import sys
 from typing import Any
 
@@ -50,6 +51,20 @@ def run_program(
   gc.set_threshold(10_000, 20, 20)
   atexit.register(_leave_garbage)  # Registered first, called last.
   app.run(main)
+
+
+def begin(argv: Sequence[str]) -> None:
+  """Refuses words that are not flags, and hides TensorFlow's own log.
+
+  TensorFlow's errors reach Python as exceptions. Call it before TensorFlow is
+  imported; processes that are started later inherit it.
+
+  Args:
+    argv: The command line without the flags.
+  """
+  if len(argv) > 1:
+    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
+  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 
 
 def explaining(

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for programs."""
 
+import importlib
+import os
 import subprocess
 import sys
 
+from absl import app
 import pytest
 
 from rnd_agents import errors
@@ -82,3 +85,27 @@ def test_errors_of_the_user_are_one_sentence(error, message, capsys):
 def test_other_errors_keep_their_traceback(error):
   with pytest.raises(type(error), match='ours'):
     _failing(error)(['tool'])
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        'collect_demos', 'evaluate', 'explore', 'share', 'sweep', 'train_eval',
+        'tune',
+    ],
+)  # yapf: disable
+def test_words_that_are_not_flags_are_refused(name, monkeypatch):
+  monkeypatch.setenv('TF_CPP_MIN_LOG_LEVEL', '')  # So that it comes back.
+  monkeypatch.delenv('TF_CPP_MIN_LOG_LEVEL')
+  program = importlib.import_module(f'train.{name}')
+  with pytest.raises(app.UsageError, match='^Not a flag: --x y$'):
+    program.main([name, '--x', 'y'], None)
+  assert 'TF_CPP_MIN_LOG_LEVEL' not in os.environ
+  programs.begin([name])
+  assert os.environ['TF_CPP_MIN_LOG_LEVEL'] == '3'
+
+
+def test_a_log_level_that_the_user_sets_stays(monkeypatch):
+  monkeypatch.setenv('TF_CPP_MIN_LOG_LEVEL', '0')
+  programs.begin(['train_eval'])
+  assert os.environ['TF_CPP_MIN_LOG_LEVEL'] == '0'

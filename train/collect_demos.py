@@ -31,7 +31,6 @@ import sys
 import traceback
 from typing import Any, Optional, TYPE_CHECKING
 
-from absl import app
 from absl import flags
 
 from rnd_agents import errors
@@ -134,9 +133,7 @@ def _is_free(out: str | None) -> bool:
 @programs.explaining('collect_demos', OSError)
 def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
-  if len(argv) > 1:
-    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
-  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  programs.begin(argv)
   # Not at the top: TensorFlow takes seconds to load, --help should not.
   import tensorflow as tf
 

@@ -16,7 +16,6 @@ import dataclasses
 import os
 from typing import Any, TYPE_CHECKING
 
-from absl import app
 from absl import flags
 
 from rnd_agents import errors
@@ -65,9 +64,7 @@ def define_flags(values: flags.FlagValues) -> None:
 @programs.explaining('evaluate', OSError)
 def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
-  if len(argv) > 1:
-    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
-  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  programs.begin(argv)
   _evaluate(args)
   return 0
 

@@ -6,10 +6,8 @@ python -m train.explore --gin_file=explore_deep_sea.gin --seed=0
 """
 
 from collections.abc import Sequence
-import os
 from typing import Any
 
-from absl import app
 from absl import flags
 
 from rnd_agents import programs
@@ -45,10 +43,7 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
     argv: The command line without the flags.
     args: The flags.
   """
-  if len(argv) > 1:
-    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
-  # TensorFlow's errors reach Python as exceptions.
-  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  programs.begin(argv)
   # Here and not above: flags answer at once, TensorFlow takes seconds.
   from rnd_agents.archive import exploration
   from train import run_setup

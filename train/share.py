@@ -19,7 +19,6 @@ import shutil
 import tempfile
 from typing import Any
 
-from absl import app
 from absl import flags
 
 from rnd_agents import errors
@@ -148,8 +147,7 @@ def write_folder(run_dir: str, policy: str, repo_id: str, folder: str) -> None:
 @programs.explaining('share', OSError, status=2)
 def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
-  if len(argv) > 1:
-    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
+  programs.begin(argv)
   if not re.fullmatch(r'[\w.-]+/[\w.-]+', args.repo_id):
     raise errors.InvalidValue(
         f'--repo_id must be OWNER/NAME, got {args.repo_id}.')

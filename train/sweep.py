@@ -25,7 +25,6 @@ import os
 import re
 from typing import Any
 
-from absl import app
 from absl import flags
 
 from rnd_agents import errors
@@ -229,9 +228,7 @@ def read_settings(
 @programs.explaining('sweep', OSError, status=2)
 def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
-  if len(argv) > 1:
-    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
-  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')  # Of all processes.
+  programs.begin(argv)
   root_dir = os.path.expanduser(args.root_dir)
   seeds = parse_seeds(args.seeds)
   variants = parse_variants(args.vary)

@@ -7,7 +7,6 @@ python -m train.train_eval --gin_file=mountain_car.gin --seed=0
 
 from collections.abc import Callable, Sequence
 import functools
-import os
 from typing import Any
 
 from absl import app
@@ -52,12 +51,9 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
     argv: The command line without the flags.
     args: The flags.
   """
-  if len(argv) > 1:
-    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
+  programs.begin(argv)
   if not args.gin_file:
     raise app.UsageError('--gin_file is missing: name an experiment.')
-  # TensorFlow's errors reach Python as exceptions.
-  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Here and not above: flags answer at once, TensorFlow takes seconds.
   from rnd_agents.training import experiment
   from train import run_setup

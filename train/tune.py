@@ -24,7 +24,6 @@ import os
 import re
 from typing import Any
 
-from absl import app
 from absl import flags
 
 from rnd_agents import errors
@@ -131,9 +130,7 @@ def read_experiment(
 @programs.explaining('tune', OSError, status=2)
 def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
-  if len(argv) > 1:
-    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
-  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')  # Of all processes.
+  programs.begin(argv)
   name = os.path.splitext(os.path.basename(args.gin_file[-1]))[0]
   root_dir = os.path.expanduser(
       args.root_dir or os.path.join('runs', f'{name}_study'))
