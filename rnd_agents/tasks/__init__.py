@@ -15,6 +15,7 @@ from rnd_agents.tasks import crafter
 from rnd_agents.tasks import deep_sea
 from rnd_agents.tasks import memory_tasks
 from rnd_agents.tasks import my_way_home
+from rnd_agents.tasks import render_modes
 from rnd_agents.tasks import scripted_experts
 from rnd_agents.tasks import stochastic_chain
 
@@ -23,6 +24,7 @@ __all__ = [
     'deep_sea',
     'memory_tasks',
     'my_way_home',
+    'render_modes',
     'scripted_experts',
     'stochastic_chain',
 ]

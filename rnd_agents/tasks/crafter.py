@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents.tasks import render_modes
 
 _PICTURE_SIZE = 256  # Of `render`, in pixels.
 _CELLS = 9  # Across a picture; the items are in the last two rows of them.
@@ -76,10 +77,7 @@ class Crafter(gymnasium.Env):
 
     ranges.check(_RANGES, dict(size=size, length=length))
     ranges.check_flags('', reward=reward)
-    if render_mode not in (None, *self.metadata['render_modes']):
-      raise errors.InvalidValue(
-          f"render_mode must be None or 'rgb_array', not {render_mode!r}."
-      )
+    render_modes.check_pictures(render_mode)
     self.render_mode = render_mode
     self._game = crafter.Env(
         size=(size, size), reward=reward, length=length, seed=0

@@ -24,6 +24,7 @@ from gymnasium import spaces
 import numpy as np
 
 from rnd_agents import errors
+from rnd_agents.tasks import render_modes
 
 _PIXELS = 16  # Height and width of a cell of a picture.
 
@@ -49,10 +50,7 @@ class MemoryTask(gymnasium.Env):
       limit_env_steps: int | None,
       render_mode: str | None,
   ):
-    if render_mode not in (None, *self.metadata['render_modes']):
-      raise errors.SetupError(
-          f"render_mode must be None or 'rgb_array', not {render_mode!r}."
-      )
+    render_modes.check_pictures(render_mode)
     self.observation_space = spaces.Box(0.0, 1.0, (num_entries,), np.float32)
     self.action_space = spaces.Discrete(num_actions)
     self.render_mode = render_mode

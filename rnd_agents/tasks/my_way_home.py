@@ -23,6 +23,7 @@ import numpy as np
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents.tasks import render_modes
 
 _SIDE = 40  # Of an observation, in pixels.
 _ROWS, _COLUMNS = 3, 4  # Of the game's pixels, for one of an observation.
@@ -91,10 +92,7 @@ class MyWayHome(gymnasium.Env):
           f'start must be {_RANDOM!r}, {" or ".join(map(repr, _STARTS))}, not'
           f' {start!r}.'
       )
-    if render_mode not in (None, *self.metadata['render_modes']):
-      raise errors.InvalidValue(
-          f"render_mode must be None or 'rgb_array', not {render_mode!r}."
-      )
+    render_modes.check_pictures(render_mode)
     self.render_mode = render_mode
     self._start = start
     self._max_steps = max_steps
