@@ -138,6 +138,33 @@ _SHORT_CUTS = {
 }
 
 
+# Curiosities in place of NovelD with first visits of coarse views.
+_MY_WAY_HOME = {
+    'views of 5 x 5 pixels': ('coarse_view.side = 5',),
+    'RND': (f'{_FN} = @create_rnd',),
+    'ICM': (
+        f'{_FN} = @create_icm',
+        'InverseModel.observation_fn = @newest_frame_observation_fn',
+        'InverseModel.conv_layers = ((32, 6, 3), (64, 4, 2), (64, 3, 1))',
+        'InverseModel.num_features = 64',
+    ),
+}
+
+
+def _my_way_home():
+  files = {
+      **_with_ppo('my_way_home'),
+      'very sparse': ('my_way_home_very_sparse.gin',),
+  }
+  curiosities = {
+      label: ('my_way_home.gin', *lines)
+      for label, lines in _MY_WAY_HOME.items()
+  }
+  return _jobs(
+      files | curiosities, 3, 'train_eval.num_env_steps = 1_000_000'
+  )
+
+
 def _on_deep_sea(settings, *bindings):
   return _jobs(
       {label: ('deep_sea.gin', *lines) for label, lines in settings.items()},
@@ -415,6 +442,7 @@ GROUPS = {
     'ablations': _on_deep_sea(_DEEP_SEA),
     'short_cuts': _on_deep_sea(_SHORT_CUTS),
     'crafter': _jobs(_with_ppo('crafter'), 3),
+    'my_way_home': _my_way_home(),
     'lunar_lander': _jobs(_with_ppo('lunar_lander'), 5),
     'cartpole_masked': _jobs(_with_feed_forward('cartpole_masked'), 5),
     't_maze': _jobs(_with_feed_forward('t_maze'), 5),

@@ -22,8 +22,7 @@
 #
 # Control: the published update with the same weights and learning rates, in NumPy.
 #
-# Source: evosax/algorithms/distribution_based/xnes.py (`_tell`: `B = state.B *
-# jnp.exp(0.5 * params.lr_B * grad_B)`); seen by this script, which fails if it changes.
+# Source: evosax/algorithms/distribution_based/xnes.py (`_tell`); seen by this script, which fails if it changes.
 set -euo pipefail
 
 python=${PYTHON:-python3.11}

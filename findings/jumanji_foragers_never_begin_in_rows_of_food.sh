@@ -16,15 +16,14 @@
 # * An agent cannot move to a cell that another leaves in the same step. In lb-foraging
 #   a row of agents moves on, and two neighbours may change places.
 #
-# One would guess: what the documentation says, "avoiding positions occupied by food", and
-# the rules of "Original implementation: https://github.com/semitable/lb-foraging", by
-# which its results are compared. Positions, levels and rewards for food are all valid, and
-# rewards for food are equal.
+# One would guess: what the documentation says, that agents begin on any cell without food,
+# and the rules of lb-foraging, which it names as the original and by which its results
+# are compared. Positions, levels and rewards for food are all valid, and rewards for food
+# are equal.
 #
 # Controls: lb-foraging's own resets and steps; each agent on a free cell, by NumPy.
 #
-# Source: jumanji/environments/routing/lbf/generator.py (`__call__`:
-# `mask.at[food_positions].set(False)`), env.py (`get_reward_per_food`: the penalty is a
+# Source: jumanji/environments/routing/lbf/generator.py (`__call__`), env.py (`get_reward_per_food`: the penalty is a
 # scalar beside the levels of all agents), utils.py (`simulate_agent_movement`); seen by
 # this script, which fails if it changes.
 set -euo pipefail

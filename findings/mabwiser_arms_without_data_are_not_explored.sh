@@ -17,8 +17,8 @@
 #   rise while others are played; with one reward it is sqrt(2 log(1) / 1) = 0. An arm
 #   whose first reward is 0 is never tried again.
 #
-# One would guess: the documented formula, mean + alpha * sqrt(2 log(N) / n) "where N is
-# the total number of trials", which goes to infinity for n = 0, and
+# One would guess: the documented formula, mean + alpha * sqrt(2 log(N) / n) of N
+# trials, n of them of the arm, which goes to infinity for n = 0, and
 # alpha * sqrt(x (X'X + lambda I)^-1 x) for LinUCB. Nothing warns, and arms that are in
 # the history have the right bounds.
 #

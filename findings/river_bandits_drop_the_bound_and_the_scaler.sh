@@ -15,18 +15,16 @@
 #   better one has about half of the draws. With rewards of 0 and 100 they become
 #   infinite (ValueError), which at least is seen.
 #
-# One would guess: what is documented, that the reward object "can be a metric, a
-# statistic, or a distribution", "delta: the confidence level", and that the scaler is
-# "used to scale the rewards before they are fed to the reward object ... for instance to
-# a (0, 1) range", which is the range that this policy needs. Nothing warns, and for
+# One would guess: what is documented, that a distribution is one of the reward objects that
+# may be given, that delta sets the confidence, and that the scaler brings rewards to a
+# range such as 0 to 1, which is the range that this policy needs. Nothing warns, and for
 # rewards of 0 and 1 Exp3 is right either way.
 #
 # Controls: UCB with the mean; Exp3 written from the paper, with the scaled rewards and
 # with the raw ones, of which the latter chooses just as River's.
 #
-# Source: river/bandit/ucb.py (`_pull`: `reward.mode if isinstance(...) else
-# reward.get() + ...`), river/bandit/exp3.py (`update`: `reward = reward_args[0]` after
-# `super().update` scaled a copy); seen by this script, which fails if it changes.
+# Source: river/bandit/ucb.py (`_pull`), river/bandit/exp3.py (`update`: the base class
+# scales a copy); seen by this script, which fails if it changes.
 set -euo pipefail
 
 python=${PYTHON:-python3.11}
