@@ -9,7 +9,8 @@ A data set of others is read through the same converters as an environment of
 its spaces: texts are dropped, and actions count from 0.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+import contextlib
 import os
 import shutil
 from typing import Any
@@ -159,10 +160,38 @@ class MinariWriter:
       shutil.rmtree(self._partial, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def _reading(name: str, folder: str) -> Iterator[None]:
+  """Turns errors of Minari and of its formats into one sentence."""
+  try:
+    yield
+  except ImportError as error:  # Of a format that we do not write.
+    raise errors.MissingPackage(f'{name}: {error}') from error
+  except Exception as error:  # They have no common class.
+    what = f'{type(error).__name__}: {error}'
+    raise demonstrations.DemonstrationError(
+        f'{name} is not in {folder}, or is damaged ({what}). Download'
+        ' it with Minari, or collect again.'
+    ) from error
+
+
+def _stored_episodes(name: str, folder: str, dataset: Any) -> Iterator[Any]:
+  """Yields the episodes of Minari; refuses a data set without any."""
+  stored = dataset.iterate_episodes()
+  for number in range(dataset.total_episodes):
+    with _reading(f'{name}, episode {number},', folder):
+      episode = next(stored)
+    yield episode
+  if not dataset.total_episodes:
+    raise demonstrations.DemonstrationError(
+        f'{name} in {folder} has no episode: collect again.'
+    )
+
+
 def read_data_set(
     name: str,
     expected_spec: trajectory.Trajectory,
-    check_environment: Callable[[dict[str, Any]], None],
+    check_environment: Callable[[dict[str, Any]], None] | None = None,
 ) -> list[trajectory.Trajectory]:
   """Reads the episodes of a data set, as `demonstrations.read_episodes`.
 
@@ -170,23 +199,20 @@ def read_data_set(
     name: `minari:` and the name.
     expected_spec: `Trajectory` of specs that the data set must fit.
     check_environment: Function that is called with what is known of the
-      environment, and may raise.
+      environment, and may raise; None for no check.
 
   Raises:
     DemonstrationError: If there is no such data set, or it does not fit.
+    MissingPackage: If Minari, or what it needs for the data set, is missing.
   """
   dataset_id, folder = _locate(name)
   import minari
 
-  try:
+  with _reading(name, folder):
     dataset = minari.load_dataset(dataset_id)
     storage = dataset.storage
-  except (OSError, ValueError) as error:
-    raise demonstrations.DemonstrationError(
-        f'{name} is not in {folder}, or is damaged ({error}). Download'
-        ' it with Minari, or collect again.'
-    ) from error
-  _check_environment(name, dataset, check_environment)
+  if check_environment is not None:
+    _check_environment(name, dataset, check_environment)
   is_ours = _RECORD in storage.metadata
   space = storage.observation_space
   # Minari keeps no subclass of a space: only the run can tell a mask from an
@@ -230,7 +256,7 @@ def read_data_set(
         discount=discount,
     )
 
-  episodes = [frames(episode) for episode in dataset.iterate_episodes()]
+  episodes = list(map(frames, _stored_episodes(name, folder, dataset)))
   for i, episode in enumerate(episodes):
     demonstrations.check_episode(episode, spec, f'{name}, episode {i}')
   return episodes

@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Demonstrations go into Minari's data sets and come back as they were."""
 
+import functools
+import json
 import os
+import pathlib
+import sys
 
 import gymnasium
 from gymnasium import spaces
@@ -11,6 +15,7 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents import action_masks
+from rnd_agents import errors
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.interchange import minari_data
 from rnd_agents.replay import demonstrations
@@ -176,6 +181,59 @@ def test_a_kill_leaves_nothing_under_the_name(tmp_path):
   assert os.listdir(tmp_path / 'datasets') == ['keys-v0.partial']
   write(9)
   assert os.listdir(tmp_path / 'datasets') == ['keys-v0']
+
+
+def _write(name, num_episodes=2):
+  """Writes a data set; returns what it must fit, and its folder."""
+  spec = _spec(_PICTURE, spaces.Discrete(3))
+  random = np.random.default_rng(0)
+  with minari_data.MinariWriter(name, spec, _SETTINGS) as writer:
+    for seed in range(num_episodes):
+      writer.write(_episode(random, spec, 3, 0.0), seed)
+  folder = pathlib.Path(os.environ['MINARI_DATASETS_PATH'])
+  return spec, folder / name.removeprefix('minari:') / 'data'
+
+
+def _edit(folder, **changes):
+  """Changes the metadata of a data set."""
+  path = folder / 'metadata.json'
+  path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def _cut(folder):
+  """Leaves the first half of the data, as a download that broke off."""
+  path = folder / 'main_data.hdf5'
+  os.truncate(path, path.stat().st_size // 2)
+
+
+@pytest.mark.parametrize(
+    ('damage', 'word'),
+    [
+        (_cut, 'damaged'),
+        (functools.partial(_edit, total_episodes=9), 'damaged'),
+        (functools.partial(_edit, data_format='of tomorrow'), 'damaged'),
+        (functools.partial(_edit, total_episodes=0), 'no episode'),
+    ],
+)
+def test_damaged_data_sets_are_refused(damage, word):
+  spec, folder = _write(_OTHER)
+  damage(folder)
+  with pytest.raises(demonstrations.DemonstrationError, match=word) as caught:
+    minari_data.read_data_set(_OTHER, spec)
+  assert str(caught.value).startswith(_OTHER)
+
+
+def test_a_data_set_whose_format_needs_another_package(monkeypatch):
+  spec, folder = _write(_OTHER)
+  _edit(folder, data_format='arrow')
+  monkeypatch.setitem(sys.modules, 'pyarrow', None)
+  with pytest.raises(errors.MissingPackage, match=f'{_OTHER}: pyarrow .*pip'):
+    minari_data.read_data_set(_OTHER, spec)
+
+
+def test_the_environment_need_not_be_checked():
+  spec, _ = _write(_OTHER)
+  assert len(minari_data.read_data_set(_OTHER, spec)) == 2
 
 
 class _Missions(gymnasium.Env):
