@@ -250,8 +250,10 @@ class ResNet(tf.keras.layers.Layer):
     limits = dict.fromkeys(sizes, ranges.COUNT)
     limits['patch_size'] = ranges.COUNT.or_none()
     ranges.check(limits, dict(sizes, patch_size=patch_size), 'ResNet.')
-    self._channels = tuple(channels)
-    self._num_blocks = num_blocks
+    self._channels = tuple(map(int, channels))
+    self._num_blocks = num_blocks = int(num_blocks)
+    if patch_size is not None:
+      patch_size = int(patch_size)
     self._patch_size = patch_size
     self._activation = activation
     self._activation_fn = tf.keras.activations.get(activation)

@@ -142,6 +142,11 @@ def test_begins_with_patches():
     )
 
 
+def test_whole_numbers_may_be_written_as_floats():
+  layer = keras_layers.ResNet((3.0, 4.0), 1.0, patch_size=2.0)
+  assert layer(_images([3])).shape == [3, 2 * 2 * 4]
+
+
 def test_a_patch_is_no_larger_than_the_image():
   make = functools.partial(keras_layers.ResNet, patch_size=7)
   encoder = encoders.create_encoder(_IMAGE, (), image_layer_fn=make)
