@@ -146,7 +146,7 @@ class CuriousAgent(replay_agent.ReplayAgent):
     ):
       raise errors.InvalidValue(
           'create_sac_agent.bonus_discount_factor has no effect without a'
-          ' bonus: bind create_curious_agent.curiosity_fn, or leave it out.'
+          ' bonus: bind create_curious_agent.curiosity_fn, or set it to None.'
       )
     learns_from_sampled = predictor_learns_from == 'sampled'
     if curiosity is not None and not learns_from_sampled:
