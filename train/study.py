@@ -13,7 +13,7 @@ A killed study equals one that was not killed:
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import contextlib
 import json
 import operator
@@ -42,6 +42,30 @@ def import_optuna() -> Any:
     ) from error
   optuna.logging.set_verbosity(optuna.logging.WARNING)
   return optuna
+
+
+@contextlib.contextmanager
+def _using_database(*also: type[Exception]) -> Iterator[None]:
+  """Turns errors of the database into one sentence, without its address.
+
+  Args:
+    *also: More types of such errors.
+
+  Raises:
+    SetupError: In their place.
+  """
+  optuna = import_optuna()
+  from sqlalchemy import exc
+
+  try:
+    yield
+  except errors.UserError:
+    raise
+  except (exc.SQLAlchemyError, optuna.exceptions.OptunaError, *also) as error:
+    reason = str(error).partition('\n')[0]
+    raise errors.SetupError(
+        f'The database of the study cannot be used: {reason} With a database'
+        ' that can be, the same command continues the study.') from error
 
 
 def distributions(space: trials.Space) -> dict[str, Any]:
@@ -100,7 +124,9 @@ class Study:
         n_warmup_steps=search.prune_after_env_steps)
     settings = json.loads(json.dumps(dict(
         search._asdict(), space=list(search.space.items()))))
-    with run_processes.lock_folder(root_dir):
+    # Optuna raises the latter two for a driver and for an old database.
+    with run_processes.lock_folder(root_dir), _using_database(
+        ImportError, RuntimeError):
       storages = self._optuna.storages
       self._storage = storages.get_storage(url or storages.RDBStorage(
           f'sqlite:///{folder}/study.db',
@@ -121,13 +147,14 @@ class Study:
     """Runs trials until the study has `num_trials`; returns an exit status."""
     print(f'{self._name}: {len(self._study.trials)} of {num_trials} trials,'
           f' runs {self._runner.description}.', flush=True)
-    while self._runner.stopped_by is None:
-      with contextlib.ExitStack() as stack:
-        number = self._claim(num_trials, stack)
-        if number is None:
-          break
-        self._run(number)
-      self._write_best()
+    with _using_database():
+      while self._runner.stopped_by is None:
+        with contextlib.ExitStack() as stack:
+          number = self._claim(num_trials, stack)
+          if number is None:
+            break
+          self._run(number)
+        self._write_best()
     for jobs in self._failed.values():
       sweep.print_unfinished(jobs, ['failed'] * len(jobs))
     if self._runner.stopped_by is not None:

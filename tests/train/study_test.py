@@ -123,7 +123,7 @@ assert not os.waitpid(process, 0)[1]
 '''
 
 
-def make_study(root_dir, **changes):
+def make_study(root_dir, url=None, **changes):
   """A study of the replacement for train_eval, beside its folder."""
   from train import run_processes
   from train import study
@@ -132,7 +132,7 @@ def make_study(root_dir, **changes):
   search = trials.Search(
       ['x.gin'], ['c.d = 1'], _SPACE, [0, 1], 'return_mean', 20, 28)
   return study.Study(
-      search._replace(**changes), root_dir, None, [], _SCHEDULE,
+      search._replace(**changes), root_dir, url, [], _SCHEDULE,
       run_processes.Runner(2, command))
 
 
@@ -259,6 +259,33 @@ def test_a_study_of_something_else_is_refused(folder):
   space = {'a.rate': _SPACE['a.rate']}
   with pytest.raises(errors.InvalidValue, match='begun with space'):
     make_study(str(folder), space=space)
+
+
+@pytest.mark.parametrize(
+    ('url', 'reason'),
+    [
+        ('here', 'URL'),
+        ('mysql+nodriver://me:secret@host/x', 'nodriver'),
+        ('sqlite:////no/such/folder/study.db', 'unable to open'),
+        (None, 'not a database'),
+    ],
+)
+def test_a_database_that_cannot_be_used(folder, url, reason):
+  folder.mkdir()
+  (folder / 'study.db').write_text('something else')
+  with pytest.raises(errors.SetupError, match=reason) as caught:
+    make_study(str(folder), url)
+  said = str(caught.value)
+  assert 'database of the study' in said and '\n' not in said
+  assert 'secret' not in said
+
+
+def test_a_database_that_is_lost_on_the_way(folder):
+  # The first run takes it away.
+  (folder.parent / 'run.py').write_text(
+      _STAND_IN + f'\nopen({os.fspath(folder / "study.db")!r}, "w").write("x")')
+  with pytest.raises(errors.SetupError, match='same command continues'):
+    make_study(str(folder)).run(2)
 
 
 def test_a_metric_that_runs_do_not_have(folder):
