@@ -329,6 +329,11 @@ def hint(value: Any, annotation: Any) -> str:
     instead = [[value], [called], called]
     if takes_functions(annotation):  # It returns something else.
       instead = [[value]]
+  elif isinstance(value, (list, tuple)):  # Of names without brackets.
+    instead = [[
+        Reference(each.name, True) if isinstance(each, Reference) else each
+        for each in value
+    ]]
   elif isinstance(value, str):
     instead = [Reference(value, False)]
   with contextlib.suppress(ValueError):  # A text that names no configurable.

@@ -117,6 +117,11 @@ def test_right_values(binding):
             r'{} must be a number .* Write @PolynomialDecay\(\)\.',
         ),
         (
+            'train_eval.loggers = [@TensorBoardLogger, @WandbLogger()]',
+            r'{} must be a list .* Write'
+            r' \[@TensorBoardLogger\(\), @WandbLogger\(\)\]\.',
+        ),
+        (
             'create_curious_agent.agent_fn = @create_rnd',
             r'{} must be a function \(@name\) that returns a TFAgent or None,'
             ' not @create_rnd.',
