@@ -23,6 +23,7 @@ import itertools
 import multiprocessing
 import os
 import re
+import shlex
 from typing import Any
 
 from absl import flags
@@ -254,8 +255,8 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
     runs.close()
   folders = dict.fromkeys(os.path.dirname(job.root_dir) for job in jobs)
   print(
-      f'Curves: python -m rnd_agents.plotting {" ".join(folders)} --out'
-      f' {os.path.join(root_dir, "curves.png")}')
+      f'Curves: python -m rnd_agents.plotting {shlex.join(folders)} --out'
+      f' {shlex.quote(os.path.join(root_dir, "curves.png"))}')
   return status
 
 

@@ -7,6 +7,7 @@ python -m train.train_eval --gin_file=mountain_car.gin --seed=0
 
 from collections.abc import Callable, Sequence
 import functools
+import shlex
 from typing import Any
 
 from absl import app
@@ -75,7 +76,8 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
       f'{last}{result.env_steps:,} environment steps in'
       f' {result.wall_time_s:.0f} s\n'
       f'Learning curve: {result.picture or "not drawn"}\n'
-      f'TensorBoard: {streams.path_of("tensorboard")} --logdir={root_dir}'
+      f'TensorBoard: {shlex.quote(streams.path_of("tensorboard"))}'
+      f' --logdir={shlex.quote(root_dir)}'
   )
   return streams.exit_status(result.finished, args.fresh)
 

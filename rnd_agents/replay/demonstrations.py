@@ -26,6 +26,7 @@ but neither bool nor text. Nothing is compressed.
 from collections.abc import Callable, Iterable
 import json
 import os
+import shlex
 from typing import Any, NamedTuple, Optional
 
 from absl import logging
@@ -52,10 +53,6 @@ _BOUNDS = dict(
     reward=(-finite.LARGEST_REWARD, finite.LARGEST_REWARD),
 )
 PARTIAL_SUFFIX = '.partial'
-_SALVAGE = (
-    'To use its whole episodes: python -m train.collect_demos --salvage={}'
-    ' --out=NEW_FILE.'
-)
 # The types that TF-Agents encodes.
 _DTYPES = (
     'float16', 'float32', 'float64', 'uint8', 'int8', 'uint16', 'int16',
@@ -228,7 +225,7 @@ class DemonstrationWriter:
           '%s holds the %d episodes before the error. %s',
           self._partial,
           self.num_episodes,
-          _SALVAGE.format(self._partial),
+          _how_to_salvage(self._partial),
       )
 
   def _write_record(self, record: Record) -> None:
@@ -300,7 +297,7 @@ def read_episodes(
   if fault and not salvage:
     advice = 'No whole episode is left: collect again.'
     if episodes:
-      advice = _SALVAGE.format(path)
+      advice = _how_to_salvage(path)
     raise DemonstrationError(f'{path} {fault}. {advice}')
   if fault:
     logging.warning('%s %s.', path, fault)
@@ -398,6 +395,13 @@ def check_spec(
   )
 
 
+def _how_to_salvage(path: str) -> str:
+  return (
+      'To use its whole episodes: python -m train.collect_demos'
+      f' --salvage={shlex.quote(path)} --out=NEW_FILE.'
+  )
+
+
 def _fault(
     record: Record | None,
     num_episodes: int,
@@ -474,7 +478,7 @@ def _missing(path: str) -> str:
   if os.path.isfile(partial):
     return (
         f'There is no {path}, but {partial}: its collection was killed, or'
-        f' is still running. {_SALVAGE.format(partial)}'
+        f' is still running. {_how_to_salvage(partial)}'
     )
   return (
       f'There is no file {path}. `python -m train.collect_demos` (episodes of a'

@@ -5,6 +5,7 @@
 import logging
 import os
 import re
+import shlex
 import shutil
 
 import numpy as np
@@ -83,7 +84,7 @@ def _assert_equal(episodes, expected):
 @pytest.fixture(name='file')
 def _file(tmp_path):
   """A path, and the three episodes in it: 3, 1 and 300 steps."""
-  path = str(tmp_path / 'demos.tfrecord')
+  path = str(tmp_path / 'my demos.tfrecord')
   episodes = [_episode(3, 0), _episode(1, 1), _episode(300, 2)]
   demonstrations.write_episodes(path, _spec(), episodes)
   return path, episodes
@@ -93,7 +94,7 @@ def test_what_is_read_is_what_was_written(file):
   path, episodes = file
   _assert_equal(demonstrations.read_episodes(path, _spec()), episodes)
   assert sorted(os.listdir(os.path.dirname(path))) == [
-      'demos.tfrecord', 'demos.tfrecord.json', 'demos.tfrecord.spec']
+      'my demos.tfrecord', 'my demos.tfrecord.json', 'my demos.tfrecord.spec']
   assert demonstrations.Record.read(path) == (None, 3, 4 + 2 + 301)
   # TF-Agents' own reader agrees, frame by frame.
   frames = list(example_encoding_dataset.load_tfrecord_dataset(
@@ -219,7 +220,10 @@ def test_what_is_no_misfit():
 
 
 def _salvage_command(path):
-  return f'python -m train.collect_demos --salvage={path} --out=NEW_FILE.'
+  return (
+      f'python -m train.collect_demos --salvage={shlex.quote(str(path))}'
+      ' --out=NEW_FILE.'
+  )
 
 
 def _sizes(path):

@@ -442,19 +442,21 @@ def test_a_real_sweep(tmp_path, monkeypatch):
   ]
   result = binaries.start(
       tmp_path, 'train.sweep', '--gin_file=cartpole', '--seeds=3',
+      '--root_dir=my runs',
       *(f'--gin_bindings={binding}' for binding in bindings),
   )
   assert result.returncode == 0, result.stdout + result.stderr
   assert '1 runs: 0 finished before, 1 to go' in result.stdout
   assert 'cartpole seed 3: finished\n' in result.stdout
-  assert 'python -m rnd_agents.plotting runs/cartpole --out' in result.stdout
+  drawing = "rnd_agents.plotting 'my runs/cartpole' --out 'my runs/curves.png'"
+  assert drawing in result.stdout
   # TensorFlow 2.21 writes these whatever TF_CPP_MIN_LOG_LEVEL says.
   by_tensorflow = re.compile(r'[IW]0000 |WARNING: All log messages before absl')
   said = result.stderr.splitlines()
   assert not [line for line in said if not by_tensorflow.match(line)]
-  root_dir = tmp_path / 'runs' / 'cartpole' / 'seed_3'
+  root_dir = tmp_path / 'my runs' / 'cartpole' / 'seed_3'
   said = (root_dir / 'sweep.log').read_text()
-  assert 'tensorboard --logdir=runs/cartpole/seed_3' in said
+  assert "tensorboard --logdir='my runs/cartpole/seed_3'" in said
   assert 'Mean return of the last evaluation:' in said
   assert (root_dir / 'learning_curve.png').exists()
   operative = (root_dir / 'operative_config.gin').read_text()
