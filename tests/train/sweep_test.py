@@ -469,7 +469,7 @@ def test_a_real_sweep(tmp_path, monkeypatch):
     assert episode.reward[:-1].sum() == len(episode.step_type) - 1 > 5
   monkeypatch.chdir(tmp_path)
   # Of what train_eval itself wrote; with other settings it is not finished.
-  (job,) = sweep.make_jobs({'cartpole': []}, [3], 'runs', bindings)
+  (job,) = sweep.make_jobs({'cartpole': []}, [3], 'my runs', bindings)
   assert job.is_finished()
   assert not job._replace(flags=job.flags[:-1]).is_finished()
 
