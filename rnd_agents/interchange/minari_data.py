@@ -54,9 +54,11 @@ def _locate(name: str) -> tuple[str, str]:
   dataset_id = name.removeprefix(MINARI_PREFIX)
   try:
     minari_dataset.parse_dataset_id(dataset_id)
-  except (TypeError, ValueError) as error:  # The former without a version.
+  except (TypeError, ValueError) as error:
+    # Minari lets int() refuse a name without a version.
+    reason = 'it has no version' if isinstance(error, TypeError) else error
     raise demonstrations.DemonstrationError(
-        f'{name} must be a name such as {MINARI_PREFIX}keys/expert-v0: {error}'
+        f'{name} must be a name such as {MINARI_PREFIX}keys/expert-v0: {reason}'
     ) from error
   return dataset_id, os.fspath(datasets_root_dir.get_dataset_path(dataset_id))
 
@@ -65,7 +67,8 @@ class MinariWriter:
   """Writes a data set that gets its name when it is complete.
 
   Use it in a `with` statement, as `demonstrations.DemonstrationWriter`. A kill
-  leaves the folder NAME.partial, which the next writer replaces.
+  leaves the folder NAME.partial, which the next writer replaces, and so does an
+  exception there after the first episode.
   """
 
   def __init__(
@@ -152,12 +155,20 @@ class MinariWriter:
     self.num_episodes += 1
 
   def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-    if error is None and self.num_episodes:
+    if not self.num_episodes:
+      shutil.rmtree(self._partial, ignore_errors=True)
+    elif error is None:
       files.sync_tree(self._partial)
       os.makedirs(os.path.dirname(self._folder), exist_ok=True)
       os.rename(self._partial, self._folder)
     else:
-      shutil.rmtree(self._partial, ignore_errors=True)
+      logging.warning(
+          '%s holds the %d episodes before the error: rename it to %s to use'
+          ' them.',
+          self._partial,
+          self.num_episodes,
+          self._folder,
+      )
 
 
 @contextlib.contextmanager

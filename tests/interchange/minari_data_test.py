@@ -135,7 +135,11 @@ def test_episodes_come_back_as_they_were(space):
 
 def test_names_and_other_data_sets_are_refused():
   spec = _spec(_PICTURE, spaces.Discrete(3))
-  names = {'minari:keys': 'keys/expert', _OTHER: 'not in'}
+  names = {
+      'minari:keys': 'keys/expert-v0: it has no version$',
+      'minari:../keys-v0': 'keys/expert-v0: Malformed',
+      _OTHER: 'not in',
+  }
   for name, word in names.items():
     with pytest.raises(demonstrations.DemonstrationError, match=word):
       minari_data.read_data_set(name, spec, lambda _: None)
@@ -234,6 +238,24 @@ def test_a_data_set_whose_format_needs_another_package(monkeypatch):
 def test_the_environment_need_not_be_checked():
   spec, _ = _write(_OTHER)
   assert len(minari_data.read_data_set(_OTHER, spec)) == 2
+
+
+def test_an_error_leaves_the_episodes_before_it(tmp_path, caplog):
+  spec, _ = _write('minari:whole-v0')
+  random = np.random.default_rng(0)
+  with pytest.raises(ZeroDivisionError):
+    with minari_data.MinariWriter(_OTHER, spec, _SETTINGS) as writer:
+      for seed in range(2):
+        writer.write(_episode(random, spec, 3, 0.0), seed)
+      _ = 1 / 0
+  partial = tmp_path / 'datasets' / 'keys-v0.partial'
+  assert f'{partial} holds the 2 episodes' in caplog.text
+  partial.rename(tmp_path / 'datasets' / 'keys-v0')
+  read = minari_data.read_data_set(_OTHER, spec)
+  whole = minari_data.read_data_set('minari:whole-v0', spec)
+  assert len(read) == 2
+  for episode, other in zip(whole, read, strict=True):
+    _assert_equal(episode, other)
 
 
 class _Missions(gymnasium.Env):
