@@ -77,11 +77,16 @@ def replacing_folder(path: str) -> Iterator[str]:
   except BaseException:
     shutil.rmtree(aside, ignore_errors=True)
     raise
+  _put_in_place(aside, path)
   shutil.rmtree(path + _OLD, ignore_errors=True)
+
+
+def _put_in_place(aside: str, path: str) -> None:
+  """Renames a folder to `path`; one that is there is kept as an old one."""
   if os.path.isdir(path):
+    shutil.rmtree(path + _OLD, ignore_errors=True)
     os.replace(path, path + _OLD)
   os.replace(aside, path)
-  shutil.rmtree(path + _OLD, ignore_errors=True)
 
 
 def fingerprint(path: str, size: int | None = None) -> dict[str, int]:
@@ -183,11 +188,7 @@ class NumberedFolders:
       number: Its number. An old folder of this number is kept until `sync`
         deletes it.
     """
-    path = self.path(number)
-    if os.path.isdir(path):
-      shutil.rmtree(path + _OLD, ignore_errors=True)
-      os.replace(path, path + _OLD)
-    os.replace(os.path.join(self._parent, _ASIDE), path)
+    _put_in_place(os.path.join(self._parent, _ASIDE), self.path(number))
 
   def sync(self, number: int) -> None:
     """Waits until a published folder is on the disk.

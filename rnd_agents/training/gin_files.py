@@ -303,10 +303,12 @@ def check_used(idle: switched_off.Settings | None = None) -> None:
   """
   used = configuration.called().names
   unused_inherited = []
-  bindings = configuration.bound().parameters()
+  bound = configuration.bound()
+  written = {each.name: each.value for each in bound.bindings}
+  bindings = bound.parameters()
   values = {binding.name: binding.value for binding in bindings}
   for binding in bindings:
-    if off := _turned_off(binding, idle or {}, values):
+    if off := _turned_off(binding, idle or {}, values, written):
       if _places[binding.name][1] < 0:
         unused_inherited.append(binding.name)
         continue
@@ -340,12 +342,19 @@ def _turned_off(
     binding: configuration.Binding,
     idle: switched_off.Settings,
     values: Mapping[str, Any],
+    written: Mapping[str, Any],
 ) -> switched_off.Idle | None:
   """Returns what turns a given setting off; None if that may be so.
 
   As of a default, and of a setting that a later file or the command line has
   turned off, as those do that leave out a part of an experiment; or the same
   one by a 0, as a loop over weights does.
+
+  Args:
+    binding: The setting.
+    idle: Settings that cannot change the run.
+    values: Values of all bindings, by their names.
+    written: The same with macros as they are written, and theirs.
   """
   owner = binding.name.removesuffix(f'.{binding.parameter}')
   found = idle.get(binding.name) or idle.get(owner)
@@ -353,7 +362,7 @@ def _turned_off(
   if found is None or place is None:
     return None
   for switch in map(_deciding, found.switches):
-    switch_place = _latest_place(switch) or place
+    switch_place = _latest_place(switch, written) or place
     is_zero = switch in values and values[switch] in (0, None)
     if place < switch_place or (place == switch_place and is_zero):
       return None
@@ -366,14 +375,15 @@ def _turned_off(
   return found
 
 
-def _latest_place(name: str) -> tuple[int, int] | None:
+def _latest_place(
+    name: str, written: Mapping[str, Any]
+) -> tuple[int, int] | None:
   """Returns how late a binding, or a macro in its value, has been given."""
-  given = {each.name: each.value for each in configuration.bound().bindings}
 
   def places(name: str) -> Iterator[tuple[int, int]]:
     if name in _places:
       yield _places[name]
-    for leaf in gin_values.flatten(given.get(name)):
+    for leaf in gin_values.flatten(written.get(name)):
       if isinstance(leaf, gin_values.Macro):
         yield from places(f'{leaf.name}.')  # A macro has no parameter.
 
