@@ -4,7 +4,7 @@
 
 from collections.abc import Callable, Sequence
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import gin
 import tensorflow as tf
@@ -35,6 +35,20 @@ GRID_CONV_LAYERS = ((32, 3, 1), (64, 3, 1))
 
 _SMALLEST_NATURE_IMAGE = 36
 _SMALLEST_SMALL_IMAGE = 12
+
+
+class Pixels(NamedTuple):
+  """How convolutions see byte images: (p^exponent - mean) / deviation.
+
+  p is a pixel, scaled to [0, 1].
+  """
+
+  exponent: float = 1.0
+  mean: float = 0.0
+  deviation: float = 1.0
+
+
+_SCALED_PIXELS = Pixels()
 
 
 def picture_shape(spec: tf.TensorSpec) -> tuple[int, ...] | None:
@@ -157,7 +171,7 @@ def input_layer(
     activation: keras_layers.Activation,
     compute_dtype: str = precision.FLOAT32,
     image_layer_fn: ImageLayerFn | None = None,
-    pixel_exponent: float = 1.0,
+    pixels: Pixels = _SCALED_PIXELS,
 ) -> tf.keras.layers.Layer:
   """Returns the layer that turns one leaf into a flat float vector."""
   treatment = observations.treatment(spec)
@@ -167,15 +181,18 @@ def input_layer(
   if image_layer_fn is None:
     return EncodedInput(treatment)
   dtype = precision.layer_policy(compute_dtype)
-  layers = [
-      image_layer_fn(
-          activation=activation,
-          scale=treatment.scale**pixel_exponent,
-          dtype=dtype,
-      )
-  ]
-  if holds_pixels(spec) and pixel_exponent != 1.0:
-    layers.insert(0, keras_layers.PixelPower(pixel_exponent, dtype=dtype))
+  layers, scale = [], treatment.scale
+  if holds_pixels(spec) and pixels != _SCALED_PIXELS:
+    scale = scale**pixels.exponent
+    layers.append(
+        keras_layers.PixelTransform(
+            pixels.exponent, pixels.mean / scale, dtype=dtype
+        )
+    )
+    scale /= pixels.deviation
+  layers.append(
+      image_layer_fn(activation=activation, scale=scale, dtype=dtype)
+  )
   if not treatment.keeps_layout:
     layers.insert(0, EncodedInput(treatment, flattens=False))
   return layers[0] if len(layers) == 1 else tf.keras.Sequential(layers)
@@ -203,7 +220,7 @@ def preprocessing(
     activation: keras_layers.Activation,
     compute_dtype: str = precision.FLOAT32,
     image_layer_fn: ImageLayerFn | None = None,
-    pixel_exponent: float = 1.0,
+    pixels: Pixels = _SCALED_PIXELS,
 ) -> dict[str, Any]:
   """Returns the arguments of an `EncodingNetwork` that preprocess any leaf.
 
@@ -214,7 +231,7 @@ def preprocessing(
     compute_dtype: Type that the convolutions compute in, see
       `precision.layer_policy`.
     image_layer_fn: As for `create_encoder`.
-    pixel_exponent: As for `create_encoder`.
+    pixels: What convolutions see of byte images.
 
   Returns:
     Its arguments `preprocessing_layers` and `preprocessing_combiner`, by name.
@@ -227,7 +244,7 @@ def preprocessing(
           activation,
           compute_dtype,
           image_layer_fn,
-          pixel_exponent,
+          pixels,
       ),
       observation_spec,
   )
@@ -257,6 +274,8 @@ def create_encoder(
     conv_activation: keras_layers.Activation = 'relu',
     image_layer_fn: ImageLayerFn | None = None,
     pixel_exponent: float = 1.0,
+    pixel_mean: float = 0.0,
+    pixel_deviation: float = 1.0,
     layer_norm: bool = False,
     compute_dtype: str = precision.FLOAT32,
     merge_equal_observations: bool = False,
@@ -280,6 +299,10 @@ def create_encoder(
     pixel_exponent: Exponent of the pixels of byte images, scaled to [0, 1].
       Below 1 it brightens dark pixels: with 0.5 a pixel of 16 of 255 counts
       0.25 and not 0.06. 1 changes nothing.
+    pixel_mean: What is subtracted from these pixels. With mean and deviation of
+      the task's pixels a network learns sooner than from bytes over 255, which
+      are all positive: 0.25 and 0.25 for Crafter's.
+    pixel_deviation: What the difference is divided by.
     layer_norm: Whether each fully connected layer has layer normalization (Ba
       et al., 2016) before its activation.
     compute_dtype: Type that all layers compute in, see
@@ -303,16 +326,15 @@ def create_encoder(
   )
   if image_layer_fn is not None:
     _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers)
-  _check_pixel_exponent(
-      pixel_exponent, observation_spec, conv_layers, image_layer_fn
-  )
+  pixels = Pixels(pixel_exponent, pixel_mean, pixel_deviation)
+  _check_pixels(pixels, observation_spec, conv_layers, image_layer_fn)
   inputs = preprocessing(
       observation_spec,
       conv_layers,
       conv_activation,
       compute_dtype,
       image_layer_fn,
-      pixel_exponent,
+      pixels,
   )
   if layer_norm:
     if not fc_layer_params:
@@ -399,22 +421,34 @@ def _check_image_layer_fn(
     )
 
 
-def _check_pixel_exponent(
-    exponent: float,
+def _check_pixels(
+    pixels: Pixels,
     observation_spec: types.NestedTensorSpec,
     *image_settings: Any,
 ) -> None:
-  """Raises InvalidValue for exponents out of range or without effect."""
+  """Raises InvalidValue for settings out of range or without effect."""
+  values = {f'pixel_{name}': value for name, value in pixels._asdict().items()}
   ranges.check(
-      dict(pixel_exponent=ranges.ABOVE_0),
-      dict(pixel_exponent=exponent),
+      dict(
+          pixel_exponent=ranges.ABOVE_0,
+          pixel_mean=ranges.WITHIN_0_AND_1,
+          pixel_deviation=ranges.ABOVE_0,
+      ),
+      values,
       'create_encoder.',
   )
-  if exponent != 1.0 and not any(
+  changed = [
+      name
+      for (name, value), default in zip(
+          values.items(), _SCALED_PIXELS, strict=True
+      )
+      if value != default
+  ]
+  if changed and not any(
       holds_pixels(spec) and _image_layer_fn(spec, *image_settings)
       for spec in tf.nest.flatten(observation_spec)
   ):
     raise errors.InvalidValue(
-        'create_encoder.pixel_exponent has no effect: no observation is an'
+        f'create_encoder.{changed[0]} has no effect: no observation is an'
         ' image of bytes, [height, width, channels], that passes convolutions.'
     )

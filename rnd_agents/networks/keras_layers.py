@@ -365,31 +365,35 @@ class NormalizedDense(tf.keras.layers.Layer):
 
 
 @tf.keras.utils.register_keras_serializable('rnd_agents')
-class PixelPower(tf.keras.layers.Layer):
-  """Raises the pixels of images [B, H, W, C] to a power.
+class PixelTransform(tf.keras.layers.Layer):
+  """Raises the pixels of images [B, H, W, C] to a power and subtracts a mean.
 
   An exponent below 1 brightens dark pixels.
   """
 
-  def __init__(self, exponent: float, **kwargs: Any):
+  def __init__(self, exponent: float = 1.0, mean: float = 0.0, **kwargs: Any):
     """Creates the layer.
 
     Args:
       exponent: The power, above 0.
+      mean: What is subtracted then, in units of the images, raised as well.
       **kwargs: Arguments of `tf.keras.layers.Layer`, such as `dtype`.
     """
     super().__init__(**kwargs)
     self._exponent = exponent
+    self._mean = mean
 
   def call(self, inputs: tf.Tensor) -> tf.Tensor:
     pixels = tf.cast(inputs, tf.float32)
     square_roots = -math.log2(self._exponent)  # One of 1/2, two of 1/4.
-    if square_roots > 0 and square_roots.is_integer():
+    if square_roots >= 0 and square_roots.is_integer():
       for _ in range(int(square_roots)):
         pixels = tf.sqrt(pixels)  # `pow` takes as long as a convolution.
     else:
       pixels = tf.pow(pixels, self._exponent)
-    return tf.cast(pixels, self.compute_dtype)
+    return tf.cast(pixels - self._mean, self.compute_dtype)
 
   def get_config(self) -> dict[str, Any]:
-    return dict(super().get_config(), exponent=self._exponent)
+    return dict(
+        super().get_config(), exponent=self._exponent, mean=self._mean
+    )

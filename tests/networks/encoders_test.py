@@ -125,6 +125,26 @@ def test_pixels_are_raised_to_a_power(exponent, compute_dtype, rtol):
   np.testing.assert_allclose(features, expected, rtol, atol=rtol)
 
 
+@pytest.mark.parametrize('exponent', [1.0, 0.5])
+@pytest.mark.parametrize(
+    ('compute_dtype', 'rtol'), [('float32', 1e-5), ('bfloat16', 0.02)]
+)
+def test_pixels_are_standardized(exponent, compute_dtype, rtol):
+  image = np.array([[0, 1, 16], [94, 254, 255]]).reshape([1, 2, 3, 1])
+  features = _one_pixel_conv(
+      _image_spec([2, 3, 1], 255),
+      tf.cast(image, tf.uint8),
+      pixel_exponent=exponent,
+      pixel_mean=0.4,
+      pixel_deviation=0.25,
+      compute_dtype=compute_dtype,
+      rtol=rtol,
+  )
+  pixels = (image.reshape([1, 6]) / 255) ** exponent
+  expected = (pixels - 0.4) / 0.25 * 2 - 0.5
+  np.testing.assert_allclose(features, expected, rtol, atol=4 * rtol)
+
+
 def test_codes_beside_pixels_are_no_pixels():
   spec = (_image_spec([2, 3, 1], 255), _image_spec([2, 3, 1], 1))
   image = tf.cast(np.full([1, 2, 3, 1], 1), tf.uint8)
@@ -156,6 +176,20 @@ def test_codes_beside_pixels_are_no_pixels():
 def test_exponents_in_vain_are_refused(spec, exponent, words):
   with pytest.raises(ValueError, match=f'pixel_exponent {words}'):
     encoders.create_encoder(spec, pixel_exponent=exponent)
+
+
+@pytest.mark.parametrize(
+    ('spec', 'name', 'value', 'words'),
+    [
+        (_image_spec([6, 6, 1], 255), 'pixel_mean', 102, 'between 0 and 1'),
+        (_image_spec([6, 6, 1], 255), 'pixel_deviation', 0.0, 'above 0'),
+        (_BOX, 'pixel_mean', 0.4, 'has no effect'),
+        (_image_spec([6, 6, 1], 9), 'pixel_deviation', 0.3, 'has no effect'),
+    ],
+)
+def test_standards_of_pixels_are_checked(spec, name, value, words):
+  with pytest.raises(ValueError, match=f'{name}.* {words}'):
+    encoders.create_encoder(spec, **{name: value})
 
 
 def test_activation_of_convolutions():
