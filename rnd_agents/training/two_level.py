@@ -297,6 +297,9 @@ class _Level:
   def begin_episodes(self, environments: np.ndarray | slice) -> None:
     """As `Learner.begin_episodes`; of copies in hindsight, too."""
     if isinstance(environments, np.ndarray):
+      if self._parts:  # Their rows come before those of the new episodes.
+        self._parts[-1] = _cut_off(self._parts[-1], environments)
+        return
       if self.has_ended is None:
         return  # The learner has no rows yet.
       environments = np.resize(environments, len(self.has_ended))
@@ -355,9 +358,26 @@ def _joined(
   begins = [
       tf.nest.map_structure(lambda x: x[:, :-1], part) for part in parts[:-1]
   ]
-  return tf.nest.map_structure(
+  joined = tf.nest.map_structure(
       lambda *each: np.concatenate(each, axis=1), *begins, parts[-1]
   )
+  # Of rows before an episode that was cut off.
+  joined.next_step_type[:, :-1] = joined.step_type[:, 1:]
+  return joined
+
+
+def _cut_off(
+    rows: trajectory_lib.Trajectory, environments: np.ndarray
+) -> trajectory_lib.Trajectory:
+  """Ends episodes as a time limit does, in the last row that `_joined` takes.
+
+  Args:
+    rows: A `Trajectory` [B, T+1] that another one follows.
+    environments: Booleans [B]: whose episodes end.
+  """
+  step_type = rows.step_type.copy()
+  step_type[environments, -2] = ts.StepType.LAST
+  return rows.replace(step_type=step_type)
 
 
 class TwoLevelLearner(loops.Learner):

@@ -408,6 +408,60 @@ def test_episodes_that_were_lost_begin_again_in_copies_too():
   np.testing.assert_array_equal(found, [True, False, True, False])
 
 
+def test_episodes_that_are_lost_before_a_level_learns_are_cut_off():
+  def rows(step_type, numbers):
+    step_type = np.array(step_type, np.int32)
+    observation = np.array(numbers, np.float32)
+    ones = np.ones_like(observation)
+    following = np.roll(step_type, -1, axis=1)
+    return trajectory.Trajectory(
+        step_type, observation, ones, (), following, ones, ones
+    )
+
+  added = []
+  cutter = episode_cutter.EpisodeCutter(
+      sequences.SequenceSettings(2), added.append
+  )
+  learner = mock.Mock()
+  learner.begin_episodes = cutter.reset
+  learner.add = lambda rows, is_new: cutter(rows, (), is_new)
+
+  def view(rows):
+    is_complete = tf.range(5) < 4
+    return rows, tf.repeat(is_complete[tf.newaxis], 2, axis=0)
+
+  level = two_level._Level(learner, view, 4)
+  # Steps of one episode each, collected one or two at a time. After three of
+  # them those of the first environment are lost.
+  level.add(rows([[0, 1, 1], [0, 1, 1]], [[0, 1, 2], [50, 51, 52]]))
+  level.train(4)
+  collected = rows([[1, 1], [1, 1]], [[2, 3], [52, 53]])
+  level.add(collected)
+  level.train(2)
+  level.begin_episodes(np.array([True, False]))
+  level.add(rows([[0, 1], [1, 1]], [[10, 11], [53, 54]]))
+  level.train(2)
+  level.add(rows([[1, 2, 0], [1, 1, 1]], [[11, 12, 20], [54, 55, 56]]))
+  level.train(4)
+  assert np.all(collected.step_type == 1)  # Other levels have it, too.
+  level.add(rows([[0, 1, 1], [1, 1, 1]], [[20, 21, 22], [56, 57, 58]]))
+  level.train(4)
+  found = {
+      tuple(frames.tolist()): (begin.tolist(), end.tolist())
+      for each in added
+      for frames, begin, end in zip(
+          each.trajectory.observation,
+          each.trajectory.step_type,
+          each.trajectory.next_step_type,
+      )
+  }
+  # Both whole steps that were lost, and the ends of both episodes.
+  assert found[0, 1, 2] == ([0, 1, 2], [1, 2, 0])
+  assert found[10, 11, 12] == ([0, 1, 2], [1, 2, 0])
+  assert found[50, 51, 52] == ([0, 1, 1], [1, 1, 1])
+  assert found[52, 53, 54] == ([1, 1, 1], [1, 1, 1])
+
+
 def test_each_level_has_its_own_period(off_on, three):
   rows = tiny_runs.rows(off_on.folder, 'train')
   assert all(float(row['lower_update_size']) > 0 for row in rows)
