@@ -160,9 +160,10 @@ def record_episode(
     matches = None
     logging.warning('%s ends before the episode, at step %d.', path, length)
   else:
-    matches = (has_ended, return_, length) == (
-        True, episode.return_, episode.length_env_steps
-    )
+    # An evaluation cuts what has no end of its own, as a time limit does.
+    matches = (return_, length) == (
+        episode.return_, episode.length_env_steps
+    ) and (has_ended or not episode.terminated)
     if not matches:
       logging.warning(
           'The episode with seed %d, played again, returned %g in %d steps and'

@@ -119,6 +119,14 @@ def test_another_episode_than_that_of_the_evaluation(
   assert 'seed' in caplog.text
 
 
+def test_an_episode_that_the_evaluation_has_cut(tmp_path, caplog):
+  episode = _episode(1, [1, 2, 3])._replace(terminated=False)
+  recording = video.record_episode(_maker(), episode, str(tmp_path / 'f.mp4'))
+  assert recording.length_env_steps == 3
+  assert recording.matches is True
+  assert 'seed' not in caplog.text
+
+
 def test_an_episode_without_actions(tmp_path):
   episode = _episode(1, [1, 2, 3, 4])._replace(actions=None)
   with pytest.raises(ValueError, match='one that Evaluator.run returned'):
