@@ -419,6 +419,19 @@ def latest_observations(vector_env: Any) -> Sequence[Any]:
   return getattr(vector_env.unwrapped, '_env_obs', ())
 
 
+def autoreset_mode(vector_env: Any) -> Any:
+  """Returns the `AutoresetMode` of a vector environment; None if it has none.
+
+  Two places have it. In Gymnasium 1.1 the metadata of SyncVectorEnv is the dict
+  of the environment's class, which a later vector environment overwrites.
+  """
+  return getattr(
+      vector_env.unwrapped,
+      'autoreset_mode',
+      vector_env.metadata.get('autoreset_mode'),
+  )
+
+
 def destroy_world(env: Any) -> None:
   """Removes all bodies from the world of a Box2D environment of Gymnasium."""
   env._destroy()  # pylint: disable=protected-access

@@ -599,13 +599,7 @@ def _check_vector_env(vector_env: vector.VectorEnv) -> None:
         f'{type(vector_env).__name__}. For a gymnasium.Env, use '
         'single_environment.from_gymnasium(env).'
     )
-  # Two places have the mode. The metadata of SyncVectorEnv is the dict of the
-  # environment's class, which a later vector environment overwrites.
-  mode = getattr(
-      vector_env.unwrapped,
-      'autoreset_mode',
-      vector_env.metadata.get('autoreset_mode'),
-  )
+  mode = _compat.autoreset_mode(vector_env)
   if mode != vector.AutoresetMode.NEXT_STEP:
     raise failures.EnvironmentSetupError(
         f'{vector_env} has autoreset mode {mode}, which would lose the last '

@@ -11,6 +11,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents import _compat
 from rnd_agents import curiosity as curiosity_package
 from rnd_agents import errors
 from rnd_agents import ranges
@@ -84,7 +85,7 @@ class CuriousVectorEnv(vector.VectorWrapper):
         dict(bonus_coefficient=bonus_coefficient, seed=seed),
         'CuriousVectorEnv.',
     )
-    self._mode = env.metadata.get('autoreset_mode')
+    self._mode = _compat.autoreset_mode(env)
     if self._mode not in _MODES:
       raise errors.InvalidValue(
           'CuriousVectorEnv needs an environment with NEXT_STEP or SAME_STEP'

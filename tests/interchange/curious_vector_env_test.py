@@ -125,6 +125,23 @@ def test_rewards_are_those_of_a_slow_computation(mode):
   np.testing.assert_allclose(rows[1:], _slow(mode, 15)[1:], rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ('mode', 'of_another'),
+    [('NEXT_STEP', 'SAME_STEP'), ('SAME_STEP', 'NEXT_STEP')],
+)
+def test_an_environment_of_another_mode_changes_nothing(mode, of_another):
+  mode = vector.AutoresetMode[mode]
+  env = vector.SyncVectorEnv([_Counter], autoreset_mode=mode)
+  # As another vector environment of the class does in Gymnasium 1.1.
+  env.metadata['autoreset_mode'] = vector.AutoresetMode[of_another]
+  env = curious_vector_env.CuriousVectorEnv(env, curiosity_fn=_Distance)
+  env.reset(seed=0)
+  paid = [env.step(np.array([1]))[4]['bonus'][0] > 0 for _ in range(5)]
+  # The step after the end of an episode begins one, or belongs to it already.
+  is_next_step = mode == vector.AutoresetMode.NEXT_STEP
+  assert paid == [True, True, True, not is_next_step, True]
+
+
 @pytest.fixture(name='_eager')
 def _run_eagerly():
   """Takes less time than to trace a few calls."""
