@@ -15,6 +15,7 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
+import tree
 
 from rnd_agents import errors
 from rnd_agents import graph_calls
@@ -158,11 +159,12 @@ class ExpertActor:
     parts = _ask(
         name, vector_env.call, 'call_if_among', wanted, 'expert_action'
     )
+    space = vector_env.single_action_space
     # Any action will do for the others.
     parts = [parts[i if i in wanted else wanted[0]] for i in range(size)]
-    actions = tf.nest.map_structure(lambda *p: np.stack(p), *parts)
-    space = vector_env.single_action_space
-    return gymnasium_spaces.from_zero(space, actions), state
+    # Before they are joined, since an action may be a list of numbers.
+    parts = [gymnasium_spaces.from_zero(space, part) for part in parts]
+    return tf.nest.map_structure(lambda *p: np.stack(p), *parts), state
 
 
 class FunctionActor:
@@ -182,7 +184,7 @@ class FunctionActor:
       environment: The `VectorPyEnvironment` in which it plays.
     """
     self._function = function
-    self._is_nested = tf.nest.is_nested(environment.action_spec())
+    self._action_spec = environment.action_spec()
     self._name = getattr(function, '__name__', type(function).__name__)
     self._takes_time_step = False
     with contextlib.suppress(ValueError):  # It is not written in Python.
@@ -204,9 +206,14 @@ class FunctionActor:
     time_step = tf.nest.map_structure(np.copy, time_step)
     more = {'time_step': time_step} if self._takes_time_step else {}
     actions = _ask(self._name, self._function, time_step.observation, **more)
-    if not self._is_nested:  # A list of numbers serves as an array does.
-      return np.asarray(actions), state
-    return tf.nest.map_structure(np.asarray, actions), state
+    try:  # A list of numbers serves as an array does.
+      return tree.map_structure_up_to(
+          self._action_spec, np.asarray, actions, check_types=False
+      ), state
+    except (TypeError, ValueError) as error:
+      raise ActorError(
+          f'{self._name} must return actions like {self._action_spec}: {error}'
+      ) from error
 
 
 def _ask(

@@ -284,6 +284,44 @@ def test_expert_of_nested_actions():
   np.testing.assert_array_equal(frames['keys'][1][:2], 2 * [[0, 1]])
 
 
+class _Pairs(environments_for_tests.Steps):
+  """Acts by two numbers, which its expert gives as a list."""
+
+  action_space = spaces.MultiDiscrete([5, 5])
+
+  def expert_action(self):
+    return [self.seed, 4]
+
+
+def test_a_list_is_the_action_of_one_environment():
+  # Two environments of two numbers each: not one array for each number.
+  env = loaders.load_environment(_Pairs, 2, env_kwargs={'length': 1})
+  demos = demonstration_recorder.record(env, actors.ExpertActor(env), [0, 1])
+  found = [demo.trajectory.action[0].tolist() for demo in demos]
+  assert found == [[0, 4], [1, 4]]
+
+
+def test_a_function_may_return_lists_in_a_nest():
+  env = loaders.load_environment(_Keys, 2, env_kwargs={'length': 1})
+
+  def play(observation):
+    del observation
+    return {
+        'force': [[0.5, 0.0], [-0.5, 1.0]], 'keys': [[0, 2], [[1, 0], [0, 3]]]
+    }
+
+  actor = actors.FunctionActor(play, env)
+  demos = list(demonstration_recorder.record(env, actor, [0, 1]))
+  forces = [demo.trajectory.action['force'][0].tolist() for demo in demos]
+  keys = [demo.trajectory.action['keys'] for demo in demos]
+  assert forces == [[0.5, 0.0], [-0.5, 1.0]]
+  assert [first[0] for first, _ in keys] == [0, 2]
+  assert [second[0].tolist() for _, second in keys] == [[1, 0], [0, 3]]
+  actor = actors.FunctionActor(lambda observation: {'force': 0}, env)
+  with pytest.raises(errors.UserError, match='must return actions like'):
+    list(demonstration_recorder.record(env, actor, [0]))
+
+
 @pytest.mark.parametrize(
     ('actions', 'message'),
     [
