@@ -42,7 +42,7 @@ A policy for {title}, trained by rnd_agents {version} with the settings in
 
 ## Results
 
-Interquartile mean of the last evaluation over the seeds of the experiment, with
+Interquartile mean of {evaluation} over the seeds of the experiment, with
 its 95 % bootstrap interval.
 
 {table}
@@ -90,6 +90,15 @@ python -m train.evaluate --policy_dir=hf://{repo_id} --episodes=20
 
 A SavedModel and a gin file are programs: load those of people whom you trust.
 '''
+
+
+# What the results are of, by the name of the policy.
+_EVALUATIONS = {
+    'policy': 'the last evaluation',
+    'best_policy': (
+        'the best evaluation of each run, by which its\npolicy was chosen,'
+    ),
+}
 
 
 class Score(NamedTuple):
@@ -213,6 +222,9 @@ def render(
       name=json.dumps(repo_id.rpartition('/')[2]),
       repo_id=repo_id,
       policy=policy,
+      evaluation=_EVALUATIONS.get(
+          policy, 'the last evaluation, of `policy` and not of this one,'
+      ),
       seed=record.get('seed', 'unknown'),
       version=version.__version__,
       tensorflow=(record.get('packages') or {}).get('tensorflow', 'unknown'),

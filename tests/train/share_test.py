@@ -224,3 +224,19 @@ def test_an_environment_that_reports_no_success_has_no_success_rate(tmp_path):
   folder = os.fspath(tmp_path / 'seed_0')
   assert model_card.read_results(folder, 'policy') == dict(
       return_mean=(3.0, None, 1, 2000, 3.0))
+
+
+def test_a_card_says_which_evaluation_its_results_are_of(runs):
+  from train import model_card
+
+  run = os.fspath(runs / 'seed_2')
+  found = {}
+  for policy in ('policy', 'best_policy', 'collect_policy'):
+    results = model_card.read_results(run, policy)
+    card = model_card.render(run, policy, 'me/x', results, [])
+    (line,) = re.findall('^Interquartile mean of (.*)', card, re.M)
+    found[policy] = line
+  assert found['policy'] == (
+      'the last evaluation over the seeds of the experiment, with')
+  assert found['best_policy'].startswith('the best evaluation of each run')
+  assert found['collect_policy'].startswith('the last evaluation, of `policy`')
