@@ -182,7 +182,6 @@ class RayWorkers(remote_collector.Workers):
     )
     self._lock = threading.Condition()
     self._actors = [self._start() for _ in range(num_workers)]
-    self._shared: tuple[Any, Any] = None, None  # Variables and their reference.
     self._num_uses = 0  # Of Ray, in progress.
     self._is_closed = False
     self._facts = [_Facts() for _ in range(num_workers)]
@@ -224,11 +223,7 @@ class RayWorkers(remote_collector.Workers):
 
   def share(self, variables: list[np.ndarray]) -> Any:
     with self._use():
-      known, reference = self._shared
-      if known is not variables:
-        reference = self._ray.put(variables)
-        self._shared = variables, reference
-      return reference
+      return self._ray.put(variables)
 
   def run(self, task: shard_worker.Task) -> shard_worker.Reply:
     index = task.shard % len(self._actors)
