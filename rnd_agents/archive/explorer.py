@@ -14,8 +14,8 @@ from typing import Any
 
 from absl import logging
 import gymnasium
+from gymnasium import vector
 import numpy as np
-import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents.archive import archive as archive_lib
@@ -250,6 +250,7 @@ class Explorer:
 
   def _batch(self, observations: list[Any]) -> Any:
     """Returns observations as one batch of the environment's spec."""
-    return self._convert(
-        tf.nest.map_structure(lambda *parts: np.stack(parts), *observations)
-    )
+    # As a vector environment does: one of a Box may be a list of numbers.
+    space = self.env.observation_space
+    empty = vector.utils.create_empty_array(space, len(observations))
+    return self._convert(vector.utils.concatenate(space, observations, empty))

@@ -118,6 +118,34 @@ def test_explores_by_a_policy():
   assert archive.keys == diagonal
 
 
+class _Lists(toys.Drift):
+  """Observes a list of numbers, which a Box takes."""
+
+  def reset(self, *, seed=None, options=None):
+    observation, info = super().reset(seed=seed, options=options)
+    return observation.tolist(), info
+
+  def step(self, action):
+    observation, *others = super().step(action)
+    return observation.tolist(), *others
+
+
+def test_a_list_is_the_observation_of_one_environment():
+  # Two environments of two numbers each: not one array for each number.
+  shown = {}
+  for env in (toys.Drift, _Lists):
+    shown[env] = found = []
+
+    def act(observations, found=found):
+      found.append(observations)
+      return np.zeros(len(observations), np.int64)
+
+    explorer = toys.explorer(toys.singles(env), act=act, steps_per_visit=3)
+    explorer.begin()
+    toys.advance(explorer, 2)
+  np.testing.assert_array_equal(shown[_Lists], shown[toys.Drift])
+
+
 def test_random_actions_where_the_policy_has_no_say():
   def explorer(**kwargs):
     explorer = _deep_sea_explorer(_deep_sea(), **kwargs)
