@@ -145,6 +145,55 @@ def test_pixels_are_standardized(exponent, compute_dtype, rtol):
   np.testing.assert_allclose(features, expected, rtol, atol=4 * rtol)
 
 
+@pytest.mark.parametrize('compute_dtype', ['float32', 'bfloat16'])
+def test_frames_and_floats_are_standardized_in_clones_too(compute_dtype):
+  spec = dict(
+      floats=_image_spec([5, 5, 1], 255, tf.float32),
+      frames=_image_spec([2, 5, 5, 1], 255),
+      vector=_BOX,
+  )
+  rng = np.random.default_rng(0)
+  floats = rng.integers(256, size=[3, 5, 5, 1])
+  frames = rng.integers(256, size=[3, 2, 5, 5, 1])
+  vector = rng.integers(3, size=[3, 2])
+  encoder = encoders.create_encoder(
+      spec,
+      fc_layer_params=(),
+      conv_layers=((1, 1, 1),),
+      conv_activation='linear',
+      pixel_exponent=0.5,
+      pixel_mean=0.4,
+      pixel_deviation=0.25,
+      compute_dtype=compute_dtype,
+  )
+  clone = encoder.copy(name='Clone')
+  observation = dict(
+      floats=tf.cast(floats, tf.float32),
+      frames=tf.cast(frames, tf.uint8),
+      vector=tf.cast(vector, tf.float32),
+  )
+
+  def seen(pixels):
+    return (np.sqrt(pixels / 255) - 0.4) / 0.25
+
+  expected = np.concatenate(
+      [
+          3 * seen(floats).reshape([3, 25]) + 3,
+          3 * seen(frames).sum(axis=1).reshape([3, 25]) + 3,
+          vector,
+      ],
+      axis=1,
+  )
+  rtol = 1e-5 if compute_dtype == 'float32' else 0.02
+  for network in (encoder, clone):
+    network.create_variables()
+    for variable in network.variables:
+      variable.assign(tf.fill(variable.shape, 3.0))
+    np.testing.assert_allclose(
+        network(observation)[0].numpy(), expected, rtol, atol=4 * rtol
+    )
+
+
 def test_codes_beside_pixels_are_no_pixels():
   spec = (_image_spec([2, 3, 1], 255), _image_spec([2, 3, 1], 1))
   image = tf.cast(np.full([1, 2, 3, 1], 1), tf.uint8)
