@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds encoders from any observation to one feature vector."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
 import functools
 from typing import Any, NamedTuple
 
@@ -190,9 +191,13 @@ def input_layer(
         )
     )
     scale /= pixels.deviation
-  layers.append(
-      image_layer_fn(activation=activation, scale=scale, dtype=dtype)
-  )
+  layer = image_layer_fn(activation=activation, scale=scale, dtype=dtype)
+  if not isinstance(layer, tf.keras.layers.Layer):
+    raise errors.InvalidType(
+        'create_encoder.image_layer_fn must return a Keras layer, got'
+        f' {layer!r}.'
+    )
+  layers.append(layer)
   if not treatment.keeps_layout:
     layers.insert(0, EncodedInput(treatment, flattens=False))
   return layers[0] if len(layers) == 1 else tf.keras.Sequential(layers)
@@ -295,11 +300,13 @@ def create_encoder(
     conv_activation: Keras activation of the convolutions.
     image_layer_fn: Function of (activation, scale, dtype), by keyword, that
       returns a Keras layer from images [B, H, W, C] to features [B, F], such as
-      `ResNet`; in place of `conv_layers`.
+      `ResNet`; in place of `conv_layers`. The layer has `get_config`; its class
+      is registered by `tf.keras.utils.register_keras_serializable` if other
+      layers come before it, which change pixels or the order of their axes.
     pixel_exponent: Exponent of the pixels of byte images, scaled to [0, 1].
       Below 1 it brightens dark pixels: with 0.5 a pixel of 16 of 255 counts
       0.25 and not 0.06. 1 changes nothing.
-    pixel_mean: What is subtracted from these pixels. With mean and deviation of
+    pixel_mean: What is subtracted from these powers. With mean and deviation of
       the task's pixels a network learns sooner than from bytes over 255, which
       are all positive: 0.25 and 0.25 for Crafter's.
     pixel_deviation: What the difference is divided by.
@@ -349,16 +356,36 @@ def create_encoder(
         dtype=precision.layer_policy(compute_dtype),
     )
     fc_layer_params = ()
-  return Encoder(
-      observation_spec,
-      **inputs,
-      fc_layer_params=fc_layer_params,
-      activation_fn=tf.keras.activations.get(activation),
-      kernel_initializer=keras_layers.FreshOrthogonal(2**0.5),
-      dtype=precision.layer_policy(compute_dtype),
-      merge_equal_observations=merge_equal_observations,
-      name=name,
-  )
+  with _explaining_copies(image_layer_fn):
+    return Encoder(
+        observation_spec,
+        **inputs,
+        fc_layer_params=fc_layer_params,
+        activation_fn=tf.keras.activations.get(activation),
+        kernel_initializer=keras_layers.FreshOrthogonal(2**0.5),
+        dtype=precision.layer_policy(compute_dtype),
+        merge_equal_observations=merge_equal_observations,
+        name=name,
+    )
+
+
+@contextlib.contextmanager
+def _explaining_copies(image_layer_fn: ImageLayerFn | None) -> Iterator[None]:
+  """Raises InvalidType where Keras cannot copy layers, as networks do."""
+  try:
+    yield
+  except errors.UserError:
+    raise
+  except (NotImplementedError, TypeError, ValueError) as error:
+    if image_layer_fn is None:
+      raise
+    cause = errors.message_of(error).strip().partition('\n')[0]
+    raise errors.InvalidType(
+        'create_encoder.image_layer_fn must return a Keras layer that has'
+        ' get_config, and whose class is registered by'
+        ' tf.keras.utils.register_keras_serializable if other layers come'
+        f' before it, to be copied; Keras says: {cause}'
+    ) from error
 
 
 def dense_layers(

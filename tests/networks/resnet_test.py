@@ -14,6 +14,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import agents
+from rnd_agents import errors
 from rnd_agents.networks import encoders
 from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
@@ -313,3 +314,51 @@ def test_layers_that_are_not_asked_for(spec, settings, words):
 def test_sizes_that_make_no_network(settings, words):
   with pytest.raises(ValueError, match=f'ResNet.{words}'):
     keras_layers.ResNet(**settings)
+
+
+class _Unregistered(tf.keras.layers.Layer):
+  """A layer with get_config whose class Keras does not find by its name."""
+
+  def __init__(self, activation=None, scale=1.0, **kwargs):
+    super().__init__(**kwargs)
+    self._scale = scale
+    self._flatten = tf.keras.layers.Flatten()
+
+  def call(self, inputs):
+    return self._flatten(tf.cast(inputs, tf.float32) * self._scale)
+
+  def get_config(self):
+    return dict(super().get_config(), scale=self._scale)
+
+
+class _WithoutConfig(_Unregistered):
+  get_config = tf.keras.layers.Layer.get_config
+
+
+_FRAMES = tensor_spec.BoundedTensorSpec([2, 7, 6, 1], tf.uint8, 0, 255)
+
+
+@pytest.mark.parametrize(
+    ('spec', 'make', 'settings', 'words'),
+    [
+        (_IMAGE, _WithoutConfig, {}, 'has get_config'),
+        (_IMAGE, _Unregistered, {'pixel_mean': 0.3}, 'register_keras'),
+        (_IMAGE, _Unregistered, {'pixel_deviation': 0.3}, 'register_keras'),
+        (_FRAMES, _Unregistered, {}, 'register_keras'),
+        (_IMAGE, lambda **_: 3, {}, 'a Keras layer, got 3'),
+    ],
+)
+def test_layers_that_cannot_be_copied(spec, make, settings, words):
+  with pytest.raises(
+      errors.InvalidType,
+      match=f'^create_encoder.image_layer_fn must return .*{words}',
+  ):
+    encoders.create_encoder(spec, (), image_layer_fn=make, **settings)
+
+
+def test_unregistered_layers_that_nothing_comes_before():
+  encoder = encoders.create_encoder(_IMAGE, (), image_layer_fn=_Unregistered)
+  images = _images([3])
+  np.testing.assert_allclose(
+      encoder(images)[0], np.reshape(images, [3, 84]) / 255, rtol=1e-6
+  )
