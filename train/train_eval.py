@@ -7,6 +7,7 @@ python -m train.train_eval --gin_file=mountain_car.gin --seed=0
 
 from collections.abc import Callable, Sequence
 import functools
+import os
 import shlex
 from typing import Any
 
@@ -63,7 +64,7 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   result = experiment.train_eval(
       root_dir, _make_shards(args), seed=args.seed
   )
-  last = ''
+  last = curves = ''
   if result.eval_return is not None:
     last = f'Mean return of the last evaluation: {result.eval_return:.1f}'
     if result.best_eval_return is not None:
@@ -72,12 +73,15 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
           ' (policies/best_policy)'
       )
     last += '\n'
+  if os.path.isdir(os.path.join(root_dir, 'train')):  # A logger's events.
+    curves = (
+        f'\nTensorBoard: {shlex.quote(streams.path_of("tensorboard"))}'
+        f' --logdir={shlex.quote(root_dir)}'
+    )
   streams.print_outcome(
       f'{last}{result.env_steps:,} environment steps in'
       f' {result.wall_time_s:.0f} s\n'
-      f'Learning curve: {result.picture or "not drawn"}\n'
-      f'TensorBoard: {shlex.quote(streams.path_of("tensorboard"))}'
-      f' --logdir={shlex.quote(root_dir)}'
+      f'Learning curve: {result.picture or "not drawn"}{curves}'
   )
   return streams.exit_status(result.finished, args.fresh)
 

@@ -42,6 +42,22 @@ def test_r2d2_from_another_directory(tmp_path):
     assert all(np.abs(part[1:]).max() > 0 for part in states)
 
 
+def test_tensorboard_is_named_where_it_has_something_to_show(tmp_path):
+  (tmp_path / 'tiny.gin').write_text(
+      '\n'.join(['import tests.tiny_runs', *tiny_runs.COUNTING_SETTINGS])
+  )
+  result = binaries.run(
+      tmp_path,
+      'train.train_eval',
+      '--gin_file=tiny.gin',
+      '--gin_bindings=train_eval.num_env_steps = 100',
+      '--gin_bindings=train_eval.loggers = []',
+  )
+  assert result.returncode == 0, result.stderr
+  assert 'Learning curve: runs/tiny/seed_0/learning_curve.png' in result.stdout
+  assert 'tensorboard' not in result.stdout.lower()
+
+
 def test_closed_and_full_streams_end_no_run(tmp_path):
   gin_file = tmp_path / 'tiny.gin'
   settings = 'import tests.tiny_runs', *tiny_runs.COUNTING_SETTINGS
