@@ -30,6 +30,8 @@ TIMINGS_FILE = 'timings.csv'
 CONFIG_FILE = 'operative_config.gin'
 RECORD_FILE = 'run.json'
 STATUS_FILE = 'status.json'
+# {key in the specs of the policies: key of the environment}, where they differ.
+RENAMED_KEYS_FILE = os.path.join('policies', 'renamed_keys.json')
 TRAIN = 'train'
 EVAL = 'eval'
 PHASES = (TRAIN, EVAL)

@@ -123,6 +123,9 @@ def write_folder(run_dir: str, policy: str, repo_id: str, folder: str) -> None:
         f'{run_dir} has no policies/{policy}/saved_model.pb: name the folder of'
         ' a run, and one of its policies by --policy.')
   shutil.copytree(source, os.path.join(folder, _POLICY))
+  renamed = os.path.join(run_dir, run_files.RENAMED_KEYS_FILE)
+  if os.path.isfile(renamed):
+    shutil.copy(renamed, os.path.join(folder, run_files.RENAMED_KEYS_FILE))
   config = os.path.join(run_dir, run_files.CONFIG_FILE)
   with open(config, encoding='utf-8') as file:
     text = public_config(file.read())

@@ -22,6 +22,7 @@ from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import observations
 from rnd_agents import ranges
+from rnd_agents import run_files
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
@@ -531,7 +532,7 @@ def _save_policies(run: runs.Run, best: best_policy.BestPolicy) -> None:
     save(policy_saver.PolicySaver(acting, batch_size=None), 'collect_policy')
   renamed = _renamed_keys(run.evaluator.environment)
   if renamed:
-    with files.replacing(run.path('policies', 'renamed_keys.json')) as file:
+    with files.replacing(run.path(run_files.RENAMED_KEYS_FILE)) as file:
       json.dump(renamed, file, indent=2)
 
 

@@ -32,6 +32,7 @@ train_eval.loggers = [@MLflowLogger(), \\
     @TensorBoardLogger()]
 train_eval.num_env_steps = %KEPT
 """
+_RENAMED = b'{"agent_pos": "agent pos"}'
 _SECRETS = ('secret', 'Logger', 'hostname')
 
 
@@ -53,6 +54,7 @@ def _runs(tmp_path_factory):
         packages=dict(tensorflow='2.21.0'))))
     (run / 'status.json').write_text('{"state": "finished"}')
   run = saved_poles.save(folder / 'seed_2', _CONFIG)
+  (run / 'policies' / 'renamed_keys.json').write_bytes(_RENAMED)
   (run / 'learning_curve.png').write_bytes(b'picture')
   (run / 'videos').mkdir()
   for i, name in enumerate(['old.mp4', 'new.mp4']):
@@ -94,6 +96,7 @@ def test_a_shared_policy_is_fetched_and_plays(runs, hub, tmp_path, capsys):
   for path in (run / 'policies' / 'policy').rglob('*'):
     if path.is_file():
       assert files[path.relative_to(run).as_posix()] == path.read_bytes()
+  assert files['policies/renamed_keys.json'] == _RENAMED
   assert files['replay.mp4'] == b'new.mp4'
   assert files['learning_curve.png'] == b'picture'
   results = json.loads(files['results.json'])
