@@ -441,7 +441,13 @@ GROUPS = {
     'deep_sea_scaling': _scaling(),
     'ablations': _on_deep_sea(_DEEP_SEA),
     'short_cuts': _on_deep_sea(_SHORT_CUTS),
-    'crafter': _jobs(_with_ppo('crafter'), 3),
+    'crafter': _jobs(
+        {
+            **_with_ppo('crafter'),
+            'without reward': ('crafter_without_reward.gin',),
+        },
+        3,
+    ),
     'my_way_home': _my_way_home(),
     'lunar_lander': _jobs(_with_ppo('lunar_lander'), 5),
     'cartpole_masked': _jobs(_with_feed_forward('cartpole_masked'), 5),
