@@ -17,7 +17,7 @@
 # (Schulman et al., 2016), in the two programs that the file names as its models, and in
 # navix's own `PQN`, whose factor is constant (read, not run). Tasks that are solved in a
 # few steps are learned all the same, and nothing is raised or logged. But limits of time
-# are hundreds of steps (256 in DoorKey-8x8, 1024 in 16x16), and it is early in training,
+# are hundreds of steps (256 in DoorKey-8x8), and it is early in training,
 # when goals are found late in an episode by chance, that credit is missing. A comparison
 # of PPO with another agent is then one of horizons.
 #
@@ -57,7 +57,7 @@ import numpy as np
 
 agent = PPO(
     hparams=PPOHparams(), network=ActorCritic(action_dim=7),
-    env=navix.make('Navix-Empty-16x16-v0'),
+    env=navix.make('Navix-DoorKey-8x8-v0'),
 )
 GAMMA, LAMBDA = agent.env.gamma, agent.hparams.gae_lambda
 print(f'gamma {GAMMA}, lambda {LAMBDA}, limit of {agent.env.max_steps} steps')
