@@ -176,9 +176,8 @@ def main(argv):
         for part in (pictures, *labels)
     ]
 
-  test, train = rows(slice(_NUM_TEST_WORLDS)), rows(
-      slice(_NUM_TEST_WORLDS, None)
-  )
+  test = rows(slice(_NUM_TEST_WORLDS))
+  train = rows(slice(_NUM_TEST_WORLDS, None))
   tf.keras.utils.set_random_seed(_SEED.value)
   reader = _Reader(len(known), counts.shape[-1])
   rng = np.random.default_rng(_SEED.value)
