@@ -118,6 +118,7 @@ class Study:
     self._paths, self._schedule, self._runner = paths, schedule, runner
     self._distributions = distributions(search.space)
     self._failed: dict[int, list[run_processes.Job]] = {}  # By trial.
+    self._has_warned = False
     folder = os.path.abspath(root_dir)
     self._name = os.path.basename(folder)
     pruner = self._optuna.pruners.MedianPruner(
@@ -229,6 +230,8 @@ class Study:
         elif trial.should_prune():
           end = 'pruned'
           return True
+      if not points:
+        self._warn_of_metric(folders[0])
       end = 'diverged' if has_diverged else ''
       return has_diverged
 
@@ -259,6 +262,24 @@ class Study:
           f' (no run has reported {search.metric}: check that the environment'
           ' gives is_success)')
     print(f'Trial {number}, {", ".join(values)}: {outcome}', flush=True)
+
+  def _warn_of_metric(self, root_dir: str) -> None:
+    """Warns once if a run has evaluations without the metric.
+
+    It may be misspelled. Or only later evaluations have it, so that this is not
+    an error before the end of a trial.
+    """
+    metric = self._search.metric
+    if self._has_warned or metric == trials.SUCCESS_RATE:
+      return
+    with contextlib.suppress(errors.UserError):  # A run that just begins.
+      run_files.read_metrics(root_dir, run_files.EVAL, 'return_mean')
+      try:
+        run_files.read_metrics(root_dir, run_files.EVAL, metric)
+      except errors.InvalidValue as error:
+        self._has_warned = True
+        print(f'Warning: {error} If the name is wrong, stop the study, and'
+              ' start one with another --metric and --root_dir.', flush=True)
 
   def _write_best(self) -> None:
     """Writes best.gin, for train_eval and sweeps."""

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of studies, most of them with a replacement for train_eval."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -289,8 +290,28 @@ def test_a_database_that_is_lost_on_the_way(folder):
 
 
 def test_a_metric_that_runs_do_not_have(folder):
-  with pytest.raises(errors.InvalidValue, match='It has return_mean, success'):
+  # Said before the second evaluation, and raised after the last one.
+  (folder.parent / 'run.py').write_text(_STAND_IN.replace(
+      'for i in range(len(rows) + 1, 7):',
+      'for i in range(len(rows) + 1, 7):\n  while i == 2 and not os.path.exists('
+      f'{os.fspath(folder / "said")!r}):\n    time.sleep(0.01)'))
+  said = []
+
+  class Output:
+
+    def write(self, text):
+      said.append(text)
+      if 'no value of' in text:
+        (folder / 'said').touch()
+
+    def flush(self):
+      pass
+
+  with contextlib.redirect_stdout(Output()), pytest.raises(
+      errors.InvalidValue, match='It has return_mean, success'):
     make_study(str(folder), metric='returns').run(1)
+  (told,) = [text for text in said if 'no value of' in text]
+  assert "'returns'" in told and 'It has return_mean, success_rate' in told
 
 
 @pytest.mark.parametrize('silent', [(1,), (0,), (0, 1)])
