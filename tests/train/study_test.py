@@ -291,10 +291,11 @@ def test_a_database_that_is_lost_on_the_way(folder):
 
 def test_a_metric_that_runs_do_not_have(folder):
   # Said before the second evaluation, and raised after the last one.
+  loop = 'for i in range(len(rows) + 1, 7):\n'
+  assert loop in _STAND_IN
   (folder.parent / 'run.py').write_text(_STAND_IN.replace(
-      'for i in range(len(rows) + 1, 7):',
-      'for i in range(len(rows) + 1, 7):\n  while i == 2 and not os.path.exists('
-      f'{os.fspath(folder / "said")!r}):\n    time.sleep(0.01)'))
+      loop, f'{loop}  while i == 2 and not os.path.exists('
+      f'{os.fspath(folder / "said")!r}):\n    time.sleep(0.01)\n'))
   said = []
 
   class Output:
