@@ -78,7 +78,7 @@ class CuriosityNovelty:
     return self._judge(observations).numpy()
 
   def get_state(self) -> list[np.ndarray]:
-    """Returns networks, statistics and optimizer as arrays."""
+    """Returns networks, statistics, optimizer and generators as arrays."""
     return [variable.numpy() for variable in self._variables()]
 
   def set_state(self, state: list[np.ndarray]) -> None:
@@ -87,7 +87,15 @@ class CuriosityNovelty:
       variable.assign(value)
 
   def _variables(self) -> list[tf.Variable]:
-    return [*self._curiosity.variables, *self._optimizer.variables]
+    found = [*self._curiosity.variables, *self._optimizer.variables]
+    # A `tf.Module` does not list the variables of its random generators.
+    known = {variable.ref() for variable in found}
+    below = tf.train.TrackableView(self._curiosity).descendants()
+    return found + [
+        each
+        for each in below
+        if isinstance(each, tf.Variable) and each.ref() not in known
+    ]
 
   def _bonus_and_step(self, observations: types.NestedTensor) -> tf.Tensor:
     number = tf.shape(tf.nest.flatten(observations)[0])[0]

@@ -374,6 +374,29 @@ def test_novelty_by_rnd():
   np.testing.assert_array_equal(novelty(known), before)
 
 
+@pytest.mark.parametrize(
+    'curiosity_fn', [curiosity.create_drnd, curiosity.create_counts]
+)
+def test_novelty_goes_on_from_its_state(curiosity_fn):
+  spec = ts.time_step_spec(array_spec.ArraySpec([2], np.float32))
+  action_spec = array_spec.BoundedArraySpec([], np.int64, 0, 2)
+  rng = np.random.default_rng(0)
+  seen = rng.normal(size=[6, 64, 2]).astype(np.float32)
+
+  def create():
+    tf.keras.utils.set_random_seed(0)
+    return archive_novelty.CuriosityNovelty(
+        spec, action_spec, curiosity_fn, learning_rate=1e-2
+    )
+
+  whole, resumed = create(), create()
+  for observations in seen[:3]:
+    whole(observations)
+  resumed.set_state(whole.get_state())
+  for observations in seen[3:]:
+    np.testing.assert_array_equal(resumed(observations), whole(observations))
+
+
 class _CountsAll(curiosity.Curiosity):
   """Pays the number of valid observations so far, and this batch."""
 
