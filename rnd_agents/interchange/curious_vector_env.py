@@ -155,8 +155,10 @@ class CuriousVectorEnv(vector.VectorWrapper):
         next_observation=reached,
         valid=valid,
         observation=self._observation,
-        action=gymnasium_spaces.from_zero(
-            self.single_action_space, actions
+        # Copies: a trainer may write its next actions over these.
+        action=tf.nest.map_structure(
+            np.array,
+            gymnasium_spaces.from_zero(self.single_action_space, actions),
         ),
         is_first=self._is_first,
         next_is_first=~valid,

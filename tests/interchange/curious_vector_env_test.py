@@ -125,6 +125,43 @@ def test_rewards_are_those_of_a_slow_computation(mode):
   np.testing.assert_allclose(rows[1:], _slow(mode, 15)[1:], rtol=1e-4)
 
 
+class _FromZero(_Counter):
+  action_space = spaces.Discrete(2)
+
+
+class _OfActions(curiosity.Curiosity):
+  """Pays the mean of the actions that it learnt from last."""
+
+  def __init__(self, time_step_spec, action_spec):
+    super().__init__()
+    del time_step_spec, action_spec
+    self._mean = tf.Variable(1.0)
+
+  def bonus(self, transitions, constants=None):
+    return self._mean * tf.ones(tf.shape(transitions.valid))
+
+  def loss(self, transitions, weights=None, constants=None):
+    actions = tf.cast(transitions.action, tf.float32)
+    return 0.5 * tf.square(tf.reduce_mean(actions) - self._mean)
+
+
+def test_a_trainer_may_write_its_next_actions_over_the_last_ones():
+  env = curious_vector_env.CuriousVectorEnv(
+      vector.SyncVectorEnv([_FromZero] * 2),
+      curiosity_fn=_OfActions,
+      optimizer=tf.keras.optimizers.SGD(1.0),
+      update_interval=4,
+      num_epochs=1,
+      num_minibatches=1,
+  )
+  env.reset(seed=0)
+  actions = np.zeros([2], np.int64)
+  for each in [(0, 0), (1, 0), (0, 1), (1, 1)]:
+    actions[:] = each
+    env.step(actions)
+  np.testing.assert_allclose(env.curiosity.trainable_variables, [0.5])
+
+
 @pytest.mark.parametrize(
     ('mode', 'of_another'),
     [('NEXT_STEP', 'SAME_STEP'), ('SAME_STEP', 'NEXT_STEP')],
