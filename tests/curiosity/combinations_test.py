@@ -37,6 +37,14 @@ class Mean(curiosity.Curiosity):
     self.num_rollouts += 1
 
 
+class Squared(Mean):
+  """Pays factor times the square of the mean of squares."""
+
+  def bonus(self, transitions, constants=None):
+    squares = tf.reduce_mean(tf.square(transitions.next_observation), -1)
+    return self._factor * tf.square(squares)
+
+
 def _rollouts():
   rows = random_rollouts.rows(0)
   return [
@@ -99,6 +107,38 @@ def test_sum_in_replayed_experience():
   np.testing.assert_allclose(
       both.rewards(flat), 2 * alone.rewards(flat), rtol=1e-5
   )
+
+
+def _by_row(watcher, transitions):
+  """Shows transitions [B, T] to a curiosity, one of each environment a time."""
+  for t in range(transitions.is_first.shape[1]):
+    watcher.watch(
+        tf.nest.map_structure(
+            lambda x, t=t: None if x is None else x[:, t], transitions
+        )
+    )
+
+
+@pytest.mark.parametrize('num_environments', [1, 3])
+@pytest.mark.parametrize('first_visits_only', [False, True])
+def test_a_product_in_novel_d_in_replayed_experience(
+    num_environments, first_visits_only
+):
+  def novel_d(novelty):
+    return curiosity.NovelD(novelty, first_visits_only=first_visits_only)
+
+  made = novel_d(curiosity.Product([Mean(2.0), Mean(3.0)]))
+  alone = novel_d(Squared(6.0))
+  for transitions in _rollouts():
+    rows = tf.nest.map_structure(
+        lambda x: None if x is None else x[:num_environments], transitions
+    )
+    _by_row(made, rows)
+    _by_row(alone, rows)
+  flat = rows.flatten()
+  if first_visits_only:
+    flat = flat._replace(episodic=tf.ones_like(flat.is_first, tf.float32))
+  np.testing.assert_allclose(made.rewards(flat), alone.rewards(flat), rtol=1e-5)
 
 
 @pytest.mark.parametrize('in_graph', [False, True])
