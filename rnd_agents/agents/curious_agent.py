@@ -138,6 +138,7 @@ class CuriousAgent(replay_agent.ReplayAgent):
           f' got {predictor_learns_from!r}.'
       )
     _check_agent(agent)
+    replay_agent.check_reward('CuriousAgent', agent.time_step_spec)
     replay_agent.check_curiosity(
         'CuriousAgent.', curiosity, None, rnd_optimizer
     )

@@ -185,6 +185,7 @@ class R2D3Agent(replay_agent.ReplayAgent):
     r2d3_arguments.check_networks(
         time_step_spec, action_spec, q_network, target_q_network
     )
+    replay_agent.check_reward('R2D3Agent', time_step_spec)
     replay_agent.check_curiosity(
         'R2D3Agent.', curiosity, optimizer, rnd_optimizer
     )

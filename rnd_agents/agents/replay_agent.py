@@ -11,6 +11,7 @@ from collections.abc import Callable
 import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.policies import tf_policy
+from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
@@ -210,6 +211,22 @@ class ReplayAgent(tf_agent.TFAgent):
           self._rnd_optimizer, tape.gradient(loss, variables), variables
       )
     return loss
+
+
+def check_reward(owner: str, time_step_spec: ts.TimeStep) -> None:
+  """Raises InvalidValue unless there is one reward a step.
+
+  Args:
+    owner: Name of the agent's class.
+    time_step_spec: A `TimeStep` spec.
+  """
+  shape = time_step_spec.reward.shape
+  if shape.rank:
+    raise errors.InvalidValue(
+        f'{owner} learns from one reward a step, and they are a vector {shape}:'
+        ' let load_environment.reward_fn return one, or take RNDPPOAgent with'
+        ' a ReturnStream for each.'
+    )
 
 
 def check_curiosity(

@@ -77,6 +77,11 @@ _REFUSED = {
     'episode so far': lambda: _train(
         _around(curiosity.create_novel_d(*_SPECS), tf.keras.optimizers.Adam())
     ),
+    'one reward a step, .*2': lambda: agents.create_curious_agent(
+        ts.time_step_spec(test_utils.VECTOR, tf.TensorSpec([2])),
+        test_utils.ACTION,
+        agent_fn=agents.create_sac_agent,
+    ),
     'agent_fn': _create,
     'burn_in_length': lambda: _create(
         burn_in_length=1, agent_fn=agents.create_sac_agent

@@ -13,6 +13,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import networks
+from rnd_agents.agents import r2d3_agent
 from rnd_agents.curiosity import random_network_distillation
 from tests.agents import slow_r2d3
 
@@ -59,6 +60,14 @@ def test_numbers_out_of_range(nets, name):
   for value in ('1', True, [1.0], *([] if name in OPTIONAL else [None])):
     words = f'R2D3Agent.{name} .*got {re.escape(repr(value))}'
     _refused(nets, TypeError, words, **{name: value})
+
+
+def test_a_vector_of_rewards(nets):
+  time_step_spec = ts.time_step_spec(
+      nets.q_network.input_tensor_spec, tf.TensorSpec([2])
+  )
+  with pytest.raises(ValueError, match='R2D3Agent .*one reward a step, .*2'):
+    r2d3_agent.R2D3Agent(time_step_spec, slow_r2d3.ACTION, **nets._asdict())
 
 
 @pytest.mark.parametrize(
