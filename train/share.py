@@ -30,10 +30,9 @@ _POLICY = os.path.join('policies', 'policy')  # Where evaluate looks for it.
 _PICTURES = ('learning_curve.png', 'visits.png')
 # A binding with the lines that continue it.
 _BINDING = r'^{} =.*\n(?:[ \t]+\S.*\n)*'
-# Addresses of servers, which may hold passwords, and only matter to training.
-_PRIVATE = re.compile(
-    _BINDING.format(r'\S*(?:\bloggers|Logger\.\w+)'), re.M)
-_MACRO = re.compile(_BINDING.format(r'(\w+)'), re.M)
+_LOGGERS = re.compile(_BINDING.format(r'\S*\bloggers'), re.M)
+_MACRO = re.compile(_BINDING.format(r'([\w/]+)'), re.M)
+
 
 def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
@@ -94,13 +93,19 @@ def public_config(text: str) -> str:
 
   That is the settings of loggers, and macros that nothing else refers to.
   """
-  text, before = _PRIVATE.sub('', text), None
+  # Addresses of servers may hold passwords, and only matter to training.
+  loggers = re.findall(
+      r'@(?:[\w./]+[./])?(\w+)', ''.join(_LOGGERS.findall(text)))
+  names = '|'.join([r'\w*Logger', *loggers])
+  of_loggers = _BINDING.format(rf'(?:\S*[./])?(?:{names})\.\w+')
+  text = re.sub(of_loggers, '', _LOGGERS.sub('', text), flags=re.M)
+  before = None
 
   def kept(found: re.Match[str]) -> str:
     return found[0] if found[1] in used else ''
 
   while text != before:  # A macro may refer to another one.
-    before, used = text, set(re.findall(r'%(\w+)', text))
+    before, used = text, set(re.findall(r'%([\w/]+)', text))
     text = _MACRO.sub(kept, text)
   return text
 

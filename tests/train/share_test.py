@@ -24,13 +24,18 @@ eval/load_environment.max_episode_steps = {_LIMIT}
 # Macros:
 HOST = 'secret@localhost:5000'
 TRACKING = %HOST
+mine/URL = 'secret'
 KEPT = 40
+of_mine/KEPT = 41
 MLflowLogger.tracking_uri = %TRACKING
 MLflowLogger.experiment_name = \\
     'secret'
 train_eval.loggers = [@MLflowLogger(), \\
-    @TensorBoardLogger()]
+    @TensorBoardLogger(), @mine/my_module.Tracker()]
 train_eval.num_env_steps = %KEPT
+train_eval.warm_up_env_steps = %of_mine/KEPT
+mine/Tracker.token = 'secret'
+mine/Tracker.url = %mine/URL
 """
 _RENAMED = b'{"agent_pos": "agent pos"}'
 _SECRETS = ('secret', 'Logger', 'hostname')
@@ -108,7 +113,8 @@ def test_a_shared_policy_is_fetched_and_plays(runs, hub, tmp_path, capsys):
   assert '![learning_curve.png](learning_curve.png)' in card
   for content in files.values():
     assert not [secret for secret in _SECRETS if secret.encode() in content]
-  for line in (b'KEPT = 40', b'train_eval.num_env_steps = %KEPT'):
+  for line in (b'KEPT = 40', b'train_eval.num_env_steps = %KEPT',
+               b'of_mine/KEPT = 41'):
     assert line in files['operative_config.gin']
 
   csv = tmp_path / 'episodes.csv'
