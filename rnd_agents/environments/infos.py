@@ -80,7 +80,7 @@ def of_one(infos: dict[Any, Any], index: int) -> dict[Any, Any]:
 
 
 def numbers(
-    infos: dict[str, Any], key: str, indices: Sequence[int], kind: str
+    infos: dict[Any, Any], key: Any, indices: Sequence[int], kind: str
 ) -> dict[int, float]:
   """Returns {i: number} of those `indices` whose info has a number.
 
@@ -97,7 +97,7 @@ def numbers(
   if values is None:
     return {}
   # Gymnasium marks with an underscore which environments gave the key.
-  given = infos.get('_' + key)
+  given = infos.get(f'_{key}')
   if getattr(getattr(given, 'dtype', None), 'kind', '') != 'b':
     given = None
   is_each = isinstance(values, (list, tuple)) or np.ndim(values) > 0
@@ -209,7 +209,7 @@ def _as_number(value: Any, kind: str) -> float | None:
   return float(value) if is_of_kind else None
 
 
-def say_ignored(key: str, kind: str, value: Any) -> None:
+def say_ignored(key: Any, kind: str, value: Any) -> None:
   """Says once in the log that the value of a key is ignored."""
   failures.say_once(
       logging.warning,

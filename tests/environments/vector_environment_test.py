@@ -281,6 +281,9 @@ def test_infos_that_may_mean_something_else(caplog, info, expected):
     (lambda i, t: {'done': {'wood': 3}} if i else {}, [None, {'done_wood': 3}]),
     (lambda i, t: {'done': {f'place_{i}': 3}},
      [{'done_place_0': 3}, {'done_place_1': 3}]),
+    # Players by number.
+    (lambda i, t: {'done': {0: t, (1, 2): i}},
+     [{'done_0': 1, 'done_(1, 2)': 0}, {'done_0': 2, 'done_(1, 2)': 1}]),
     (lambda i, t: {'distance': 2} if t < 1 else {}, [None, None]),
     # No numbers.
     (lambda i, t: {'distance': 'far', 'done': {'wood': np.nan, 'ore': [1, 2]}},
