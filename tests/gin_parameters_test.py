@@ -166,6 +166,7 @@ _CALLS = {
         minigrid_views.minigrid_without_movables(tf.zeros([1, 3, 3, 3]))
     ),
     'crafter_items': lambda: crafter.crafter_items(tf.zeros([1, 9, 9, 3])),
+    'crafter_kinds': lambda: crafter.crafter_kinds(tf.zeros([1, 9, 9, 3])),
     'minigrid_state': lambda: cells.minigrid_state(0, None),
     'ram_bytes': lambda: cells.ram_bytes(0, None),
     'OnPolicyTraining': on_policy.OnPolicyTraining,

@@ -172,3 +172,29 @@ def crafter_items(observation: tf.Tensor) -> tf.Tensor:
   shown = np.ones([_ITEM_ROWS * unit, _CELLS * unit, 1], bool)
   shown[:unit, : _NUM_VITALS * unit] = False
   return tf.where(shown, items, tf.zeros_like(items))
+
+
+@gin.configurable(module='rnd_agents', denylist=['observation'])
+def crafter_kinds(observation: tf.Tensor) -> tf.Tensor:
+  """Tells from pictures of Crafter which kinds of things the player owns.
+
+  So many are there of each does not matter, as it does for `crafter_items`: a
+  second piece of wood is nothing new, the first pickaxe is.
+
+  Args:
+    observation: Pictures [outer..., S, S, 3].
+
+  Returns:
+    uint8 [outer..., 2, 9]: 1 where the picture shows an item, else 0; 0 for
+    health, food, drink and energy.
+
+  Raises:
+    InvalidValue: For other observations.
+  """
+  items = crafter_items(observation)
+  unit = items.shape[-3] // _ITEM_ROWS
+  outer = tf.shape(items)[:-3]
+  slots = tf.reshape(
+      items, tf.concat([outer, [_ITEM_ROWS, unit, _CELLS, unit, 3]], axis=0)
+  )
+  return tf.cast(tf.reduce_max(slots, axis=[-4, -2, -1]) > 0, tf.uint8)

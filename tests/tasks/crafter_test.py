@@ -198,3 +198,20 @@ def test_items_are_seen_without_vitals():
   np.testing.assert_array_equal(batched[0, 0], shown[-1])
   with pytest.raises(errors.InvalidValue, match='square pictures'):
     crafter.crafter_items(tf.zeros([4, 3]))
+
+
+def test_kinds_are_what_the_inventory_holds():
+  env = gymnasium.make('rnd_agents/Crafter-v0').unwrapped
+  env.reset(seed=0)
+  inventory = env._game._player.inventory
+  rng = np.random.default_rng(0)
+  pictures, expected = [], []
+  for _ in range(50):
+    inventory.update({name: rng.integers(3) for name in inventory})
+    inventory['wood'] = 9 * rng.integers(2)
+    pictures.append(env._game.render())
+    # Sixteen items from the first row on; the vitals come first.
+    owned = [0] * 4 + [int(x > 0) for x in list(inventory.values())[4:]]
+    expected.append(np.reshape([*owned, 0, 0], [2, 9]))
+  found = crafter.crafter_kinds(tf.constant(np.stack(pictures)[:, None]))
+  np.testing.assert_array_equal(found, np.stack(expected)[:, None])
