@@ -79,7 +79,9 @@ class CuriousVectorEnv(vector.VectorWrapper):
         num_epochs=num_epochs,
         num_minibatches=num_minibatches,
     )
-    ranges.check_above_0('CuriousVectorEnv.', **counts)
+    ranges.check(
+        dict.fromkeys(counts, ranges.COUNT), counts, 'CuriousVectorEnv.'
+    )
     ranges.check(
         dict(bonus_coefficient=ranges.FINITE, seed=ranges.COUNT_OR_0),
         dict(bonus_coefficient=bonus_coefficient, seed=seed),
@@ -99,8 +101,8 @@ class CuriousVectorEnv(vector.VectorWrapper):
       )
     tf.keras.utils.set_random_seed(seed)
     self._coefficient = bonus_coefficient
-    self._interval, self._epochs = update_interval, num_epochs
-    self._num_minibatches = num_minibatches
+    self._interval, self._epochs = int(update_interval), int(num_epochs)
+    self._num_minibatches = int(num_minibatches)
     self._generator = np.random.default_rng(seed)
     observation_spec, self._convert = gymnasium_spaces.observation_converter(
         env.single_observation_space
@@ -108,7 +110,9 @@ class CuriousVectorEnv(vector.VectorWrapper):
     action_spec, _ = gymnasium_spaces.action_converter(
         env.single_action_space, env.num_envs
     )
-    self.curiosity = (curiosity_fn or curiosity_package.create_rnd)(
+    self.curiosity = curiosity_lib.from_function(
+        'CuriousVectorEnv.curiosity_fn',
+        curiosity_fn or curiosity_package.create_rnd,
         ts.time_step_spec(tensor_spec.from_spec(observation_spec)),
         tensor_spec.from_spec(action_spec),
     )

@@ -260,11 +260,31 @@ def test_nested_actions(_eager, mode, is_dict):
         (vector.AutoresetMode.DISABLED, {}, 'autoreset'),
         (None, dict(num_minibatches=3), 'num_minibatches'),
         (None, dict(update_interval=0), 'update_interval'),
+        (None, dict(num_minibatches=2.5), 'num_minibatches must be an integer'),
+        (None, dict(num_epochs=None), 'num_epochs'),
         (None, dict(bonus_coefficient=np.inf), 'bonus_coefficient'),
+        (None, dict(curiosity_fn='create_rnd'), 'curiosity_fn must be a func'),
+        (None, dict(curiosity_fn=curiosity.key_observation_fn), 'curiosity_fn'),
+        (None, dict(curiosity_fn=lambda *specs: 3), 'curiosity_fn must return'),
     ],
 )
 def test_wrong_arguments_are_refused(mode, more, word):
   mode = mode or vector.AutoresetMode.NEXT_STEP
   env = vector.SyncVectorEnv([_Counter] * 2, autoreset_mode=mode)
-  with pytest.raises(errors.InvalidValue, match=word):
+  with pytest.raises((errors.InvalidValue, errors.InvalidType), match=word):
     curious_vector_env.CuriousVectorEnv(env, **more)
+
+
+def test_whole_numbers_may_be_floats():
+  env = curious_vector_env.CuriousVectorEnv(
+      vector.SyncVectorEnv([_Counter] * 2),
+      curiosity_fn=_Distance,
+      optimizer=tf.keras.optimizers.SGD(_RATE),
+      update_interval=2.0,
+      num_epochs=2.0,
+      num_minibatches=2.0,
+  )
+  env.reset(seed=0)
+  for _ in range(2):
+    env.step(np.array([1, 2]))
+  assert env.curiosity.trainable_variables[0] > 0
