@@ -94,7 +94,7 @@ for n in 10, 100, 1000:
   wrong, bound = by_hand(n, eps_of_inverse=EPS)
   print(f'{n} times a reward of 1, by hand: {plain:.2f}, with eps in the matrix {matrix:.2f},'
         f' with eps in the inverse {wrong:.2f}')
-  for cls in DIAGONAL + FULL:
+  for cls in DIAGONAL + FULL if n < 1000 else (DIAGONAL[0], FULL[0]):
     bandit = learn(make(cls, 1), ones, np.ones(n))
     estimate, inverse = bandit.theta.item(), bandit.precision_matrix.item()
     print(f'  {cls.__name__}: {estimate:.2f}, inverse {inverse:.4f}')
@@ -107,12 +107,12 @@ as_described &= wrong > 100
 
 # As it is by default, the matrix updated with each choice.
 bandit = DiagonalPrecApproxLinearUCBBandit(1)
-for _ in range(20):
+for _ in range(12):
   bandit(torch.ones(1, 1, 1))
   learn(bandit, np.ones((1, 1)), np.ones(1))
-print(f'20 choices and updates in turn: {bandit.theta.item():.2f}, by hand'
-      f' {by_hand(20, eps_of_inverse=EPS)[0]:.2f}')
-as_described &= np.isclose(bandit.theta.item(), by_hand(20, eps_of_inverse=EPS)[0], rtol=1e-3)
+print(f'12 choices and updates in turn: {bandit.theta.item():.2f}, by hand'
+      f' {by_hand(12, eps_of_inverse=EPS)[0]:.2f}')
+as_described &= np.isclose(bandit.theta.item(), by_hand(12, eps_of_inverse=EPS)[0], rtol=1e-3)
 
 bandit = learn(make(DIAGONAL[0], 1, eps=1e-6), np.ones((1000, 1)), np.ones(1000))
 print(f'1000 times a reward of 1, eps 1e-6: {bandit.theta.item():.2f}')
