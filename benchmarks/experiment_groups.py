@@ -444,6 +444,7 @@ GROUPS = {
     'crafter': _jobs(
         {
             **_with_ppo('crafter'),
+            'counts': ('crafter_counts.gin',),
             'without reward': ('crafter_without_reward.gin',),
         },
         3,
