@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import gin
 import tensorflow as tf
+from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import combinations
@@ -81,6 +83,32 @@ class NovelD(curiosity.Curiosity):
     curiosity.check_key_fn(
         f'{self.name}.key_fn', self._key_fn, environment_observation_spec
     )
+
+  def check_novelty(
+      self, environment_observation_spec: types.NestedTensorSpec
+  ) -> None:
+    """Raises InvalidValue if the novelty needs more than observations."""
+    if not self._alpha:
+      return
+    batch = tf.nest.map_structure(
+        lambda spec: tf.TensorSpec([None, *spec.shape], spec.dtype),
+        tensor_spec.from_spec(
+            action_masks.without_mask(environment_observation_spec)
+        ),
+    )
+
+    @tf.function(input_signature=[batch], autograph=False)
+    def judge(observations: types.NestedTensor) -> tf.Tensor:
+      return self.novelty.bonus(curiosity.Transitions(observations))
+
+    try:
+      judge.get_concrete_function()
+    except errors.InvalidValue as error:
+      raise errors.InvalidValue(
+          'create_novel_d.novelty_fn must build a curiosity that judges'
+          ' observations by themselves, such as @create_rnd, not'
+          f' {type(self.novelty).__name__}.'
+      ) from error
 
   @property
   def trainable_variables(self) -> Sequence[tf.Variable]:
@@ -168,4 +196,5 @@ def create_novel_d(
   )
   novel_d = NovelD(novelty)
   novel_d.check_key_fn(time_step_spec.observation)
+  novel_d.check_novelty(time_step_spec.observation)
   return novel_d

@@ -318,6 +318,17 @@ def test_another_number_of_environments_begins_anew():
   assert differ
 
 
+@pytest.mark.parametrize(
+    'novelty_fn', [curiosity.create_icm, curiosity.create_lpm]
+)
+def test_novel_d_refuses_a_novelty_of_more_than_observations(novelty_fn):
+  with pytest.raises(errors.InvalidValue, match='create_novel_d.novelty_fn'):
+    curiosity.create_novel_d(*_SPECS, novelty_fn=novelty_fn)
+  # Only next observations are judged.
+  gin.bind_parameter('NovelD.alpha', 0.0)
+  curiosity.create_novel_d(*_SPECS, novelty_fn=novelty_fn)
+
+
 def test_bare_observations_are_refused():
   for name in ('novel_d', 'e3b', 'icm'):
     with pytest.raises(errors.InvalidValue, match='needs whole transitions'):
