@@ -94,9 +94,15 @@ def public_config(text: str) -> str:
   That is the settings of loggers, and macros that nothing else refers to.
   """
   # Addresses of servers may hold passwords, and only matter to training.
-  loggers = re.findall(
-      r'@(?:[\w./]+[./])?(\w+)', ''.join(_LOGGERS.findall(text)))
-  names = '|'.join([r'\w*Logger', *loggers])
+  macros = {found[1]: found[0] for found in _MACRO.finditer(text)}
+  loggers, parts = [r'\w*Logger'], _LOGGERS.findall(text)
+  while parts:  # The list, or some of its loggers, may be macros.
+    part = parts.pop()
+    loggers += re.findall(r'@(?:[\w./]+[./])?(\w+)', part)
+    parts += [
+        macros.pop(name)
+        for name in re.findall(r'%([\w/]+)', part) if name in macros]
+  names = '|'.join(loggers)
   of_loggers = _BINDING.format(rf'(?:\S*[./])?(?:{names})\.\w+')
   text = re.sub(of_loggers, '', _LOGGERS.sub('', text), flags=re.M)
   before = None

@@ -67,14 +67,13 @@ class Combination(curiosity.Curiosity):
       constants: types.NestedTensor | None,
   ) -> Iterator[tuple[curiosity.Curiosity, curiosity.Transitions, Any]]:
     """Yields each part with its transitions and its constants."""
-    # Without one of its own, what is there is of a curiosity around this one.
-    has_episodic = transitions.episodic is not None and bool(
-        tf.nest.flatten(self.episodic_spec)
-    )
+    episodic = transitions.episodic
+    if not tf.nest.flatten(self.episodic_spec):
+      episodic = None  # What is there is of a curiosity around this one.
     for i, part in enumerate(self.parts):
-      own = transitions
-      if has_episodic:
-        own = transitions._replace(episodic=transitions.episodic[i])
+      own = transitions._replace(
+          episodic=None if episodic is None else episodic[i]
+      )
       yield part, own, None if constants is None else constants[i]
 
   def _bonuses(

@@ -295,6 +295,12 @@ def _check_levels(
     goals: goals_lib.Goals,
 ) -> None:
   """Raises InvalidValue if the levels do not fit each other."""
+  if time_step_spec.reward.shape.rank:
+    raise errors.InvalidValue(
+        'TwoLevelAgent sums one reward a step, and they are a vector'
+        f' {time_step_spec.reward.shape}: let load_environment.reward_fn return'
+        ' one.'
+    )
   expected = (
       ('upper', upper, goals.upper_observation_spec, goals.spec),
       ('lower', lower, goals.lower_observation_spec, action_spec),

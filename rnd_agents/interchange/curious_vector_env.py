@@ -67,8 +67,8 @@ class CuriousVectorEnv(vector.VectorWrapper):
       num_epochs: How often an update passes over its transitions. More let the
         bonus fall faster.
       num_minibatches: Minibatches of an epoch; divides B * update_interval.
-      seed: Seed of TensorFlow's global generator, from which networks are
-        drawn, and of the shuffling.
+      seed: Seed of the global generators of TensorFlow, NumPy and Python, from
+        which networks are drawn, and of the shuffling.
 
     Raises:
       InvalidValue: If a value cannot be used, or `env` has another autoreset.

@@ -178,7 +178,7 @@ def crafter_items(observation: tf.Tensor) -> tf.Tensor:
 def crafter_kinds(observation: tf.Tensor) -> tf.Tensor:
   """Tells from pictures of Crafter which kinds of things the player owns.
 
-  So many are there of each does not matter, as it does for `crafter_items`: a
+  How many there are of each does not matter, as it does for `crafter_items`: a
   second piece of wood is nothing new, the first pickaxe is.
 
   Args:

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator, Sequence
 import os
+import re
 from typing import Any
 
 import gin
@@ -101,7 +102,7 @@ class MLflowLogger(loggers.Logger):
   def write(self, rows: Sequence[loggers.LoggedRow]) -> None:
     metrics = [
         self._entities.Metric(
-            name,
+            _allowed(name),
             value,
             self._start_ms + round(1000 * row.timings['wall_time_s']),
             row.counters['env_steps'],
@@ -128,6 +129,11 @@ class MLflowLogger(loggers.Logger):
 
   def close(self, state: str) -> None:
     self._client.set_terminated(self._run_id, _STATES[state])
+
+
+def _allowed(name: str) -> str:
+  """Returns a name with _ for what MLflow refuses, as in 'distance (m)'."""
+  return re.sub(r'[^\w./: -]', '_', name)
 
 
 def _cut(text: str) -> str:

@@ -466,6 +466,9 @@ def test_a_dqn_chooses_goals():
     hierarchy.TwoLevelAgent(
         *specs, goals=goals, **settings | dict(discount_factor=0.8)
     )
+  of_two = ts.time_step_spec(_OBSERVATION, tf.TensorSpec([2]))
+  with pytest.raises(errors.InvalidValue, match='one reward a step, .*2'):
+    hierarchy.TwoLevelAgent(of_two, utils.DISCRETE, goals=goals, **settings)
 
 
 def test_positions_in_bytes():

@@ -317,6 +317,26 @@ def test_mlflow_has_each_row_once(tmp_path, monkeypatch):
   assert found.path == 'eval_visits/env_steps_190_0.png'
 
 
+def test_mlflow_gets_names_that_it_takes(tmp_path, monkeypatch):
+  pytest.importorskip('mlflow')
+  monkeypatch.chdir(tmp_path)
+  uri = f'sqlite:///{tmp_path}/mlflow.db'
+  log = metrics_log.MetricsLog(
+      str(tmp_path / 'run'),
+      None,
+      loggers=[mlflow_logger.MLflowLogger(uri)],
+      settings={},
+      seed=7,
+  )
+  values = {'info_distance (m)_mean': 2.0, 'info_done_(1, 2)_mean': 3.0}
+  counters = dict(iteration=1, env_steps=10)
+  log.write('train', counters, values, {'wall_time_s': 1.0})
+  log.close()
+  _, _, numbers = _mlflow_numbers(uri)
+  assert ('train/info_distance _m__mean', 10, 2.0) in numbers
+  assert ('train/info_done__1_ 2__mean', 10, 3.0) in numbers
+
+
 def _log_until_killed(root_dir, saved_file, num_rows):
   """What the process to be killed does: rows, with checkpoints."""
   hand_over._SECONDS_BETWEEN_HAND_OVERS = 0.0

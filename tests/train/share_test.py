@@ -25,13 +25,15 @@ eval/load_environment.max_episode_steps = {_LIMIT}
 HOST = 'secret@localhost:5000'
 TRACKING = %HOST
 mine/URL = 'secret'
+MORE = @of_more/Recorder()
+of_more/Recorder.token = 'secret'
 KEPT = 40
 of_mine/KEPT = 41
 MLflowLogger.tracking_uri = %TRACKING
 MLflowLogger.experiment_name = \\
     'secret'
 train_eval.loggers = [@MLflowLogger(), \\
-    @TensorBoardLogger(), @mine/my_module.Tracker()]
+    @TensorBoardLogger(), @mine/my_module.Tracker(), %MORE]
 train_eval.num_env_steps = %KEPT
 train_eval.warm_up_env_steps = %of_mine/KEPT
 mine/Tracker.token = 'secret'
