@@ -131,8 +131,8 @@ for name, fails in (('fails on the middle one', True), ('the middle one too', Fa
   result, report = compare(scores)
   wins = (scores['better'] > scores['base']).sum()
   print(f'10 % better on {wins} of {TASKS} tasks, {name}: medians'
-        f' {scores["base"].median():.0f} and {scores["better"].median():.0f}, {result.omnibus}'
-        f' p = {result.pvalue:.6f}, two-sided p = {two_sided(scores):.1g}')
+        f' {scores["base"].median():.0f} and {scores["better"].median():.0f},'
+        f' {result.omnibus} p = {result.pvalue:.6f}, two-sided p = {two_sided(scores):.1g}')
   as_described &= result.omnibus == 'wilcoxon' and two_sided(scores) < 1e-4
   as_described &= result.pvalue > 0.9999 if fails else result.pvalue < 1e-4
   as_described &= ('no statistically significant difference' in report) == fails
