@@ -331,6 +331,7 @@ def test_mlflow_gets_names_that_it_takes(tmp_path, monkeypatch):
   values = {'info_distance (m)_mean': 2.0, 'info_done_(1, 2)_mean': 3.0}
   counters = dict(iteration=1, env_steps=10)
   log.write('train', counters, values, {'wall_time_s': 1.0})
+  log.save()
   log.close()
   _, _, numbers = _mlflow_numbers(uri)
   assert ('train/info_distance _m__mean', 10, 2.0) in numbers
