@@ -12,7 +12,6 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
 from rnd_agents import curiosity
-from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import optimizers
 from rnd_agents.curiosity import curiosity as curiosity_lib
@@ -67,10 +66,8 @@ class CuriosityNovelty:
     try:
       self._judge.get_concrete_function()
     except Exception as error:  # Whatever a missing part of them raises.
-      raise errors.InvalidValue(
-          'CuriosityNovelty.curiosity_fn must build a curiosity that judges'
-          ' observations by themselves, such as @create_rnd, not'
-          f' {type(self._curiosity).__name__}.'
+      raise curiosity_lib.judges_more_than_observations(
+          'CuriosityNovelty.curiosity_fn', self._curiosity
       ) from error
 
   def __call__(self, observations: types.NestedArray) -> np.ndarray:

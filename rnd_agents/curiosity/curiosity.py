@@ -556,6 +556,21 @@ def check_key_fn(
     _select(name, key_fn, _zeros(specs))
 
 
+def judges_more_than_observations(
+    name: str, curiosity: 'Curiosity'
+) -> errors.InvalidValue:
+  """Returns the error of a setting whose curiosity needs whole transitions.
+
+  Args:
+    name: Name of the setting that builds it.
+    curiosity: What it has built.
+  """
+  return errors.InvalidValue(
+      f'{name} must build a curiosity that judges observations by themselves,'
+      f' such as @create_rnd, not {type(curiosity).__name__}.'
+  )
+
+
 def _selected_example(
     specs: types.NestedTensorSpec, observation_fn: ObservationFn
 ) -> types.NestedTensor:

@@ -104,10 +104,8 @@ class NovelD(curiosity.Curiosity):
     try:
       judge.get_concrete_function()
     except errors.InvalidValue as error:
-      raise errors.InvalidValue(
-          'create_novel_d.novelty_fn must build a curiosity that judges'
-          ' observations by themselves, such as @create_rnd, not'
-          f' {type(self.novelty).__name__}.'
+      raise curiosity.judges_more_than_observations(
+          'create_novel_d.novelty_fn', self.novelty
       ) from error
 
   @property
