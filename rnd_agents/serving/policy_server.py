@@ -195,6 +195,7 @@ class PolicyServer:
           for i, place in enumerate(self._places)
           if place.rollout is not None
       }
+      self._changed.notify_all()  # Simulators that wait have room again.
     try:
       if isinstance(self._train, TrainerOfEach):
         for i, rollout in rollouts.items():

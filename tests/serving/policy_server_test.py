@@ -281,6 +281,37 @@ def test_who_is_ahead_waits_for_the_training_and_loses_nothing():
   assert len(seen) == (5 + 3 + 8 + 3 - 1 - 1) // 2
 
 
+def test_who_waits_for_a_late_training_goes_on_as_soon_as_it_begins():
+  may_train = threading.Event()
+
+  def train(rollout):
+    del rollout
+    assert may_train.wait(60)
+
+  server = policy_server.PolicyServer(_agent().collect_policy, train, 1, 2)
+
+  def simulate():
+    with server.session() as session:
+      _play(session, 1, 0)
+
+  simulator = threading.Thread(target=simulate)
+  simulator.start()
+  # Rows 0 to 2 and 2 to 3 are there: for row 4 there is no room.
+  _wait(lambda: server.num_env_steps == 4)
+  simulator.join(0.2)
+  assert simulator.is_alive() and server.num_env_steps == 4
+  trainer = threading.Thread(target=server.run)
+  trainer.start()
+  try:
+    simulator.join(10)
+    assert not simulator.is_alive() and server.num_env_steps == 5
+  finally:
+    may_train.set()
+    server.close()
+    trainer.join(60)
+    simulator.join(60)
+
+
 def test_training_in_the_background_is_that_of_a_loop():
   agent, twin = (
       utils.stir(
