@@ -9,7 +9,6 @@ from typing import Any
 
 import gin
 import tensorflow as tf
-from tf_agents.agents.td3 import td3_agent
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
@@ -17,6 +16,7 @@ from rnd_agents.agents import agent_factory
 from rnd_agents.agents import off_policy_factory
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import scaled_sac
+from rnd_agents.agents import scaled_td3
 from rnd_agents.agents import two_stream_sac
 from rnd_agents.networks import continuous_networks
 from rnd_agents.networks import factory
@@ -130,7 +130,7 @@ def create_td3_agent(
     gradient_clipping: float | None = None,
     fc_layer_params: Sequence[int] = (256, 256),
     conv_layers: keras_layers.ConvLayers | None = None,
-) -> td3_agent.Td3Agent:
+) -> scaled_td3.ScaledTd3Agent:
   """Builds TF-Agents' TD3, an `agent_fn` of `create_curious_agent`.
 
   Args:
@@ -143,10 +143,10 @@ def create_td3_agent(
     target_update_tau: Share of the online weights in a target update.
     policy_update_period_train_steps: Updates of the critics for one of actor
       and targets.
-    exploration_noise: Deviation of the noise of collected actions, in their
-      units, as the next two.
+    exploration_noise: Deviation of the noise of collected actions, of half the
+      range of each, as the next two.
     target_policy_noise: Deviation of the noise of target actions.
-    target_policy_noise_clip: Bound on that noise.
+    target_policy_noise_clip: Largest size of that noise.
     gradient_clipping: As for `create_sac_agent`.
     fc_layer_params: As for `create_sac_agent`.
     conv_layers: As for `create_sac_agent`.
@@ -170,7 +170,7 @@ def create_td3_agent(
   actor_optimizer, critic_optimizer = (
       off_policy_factory.adam(learning_rate) for _ in range(2)
   )
-  agent = td3_agent.Td3Agent(
+  agent = scaled_td3.ScaledTd3Agent(
       time_step_spec,
       action_spec,
       actor_network=actor,
