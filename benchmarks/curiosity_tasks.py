@@ -45,17 +45,33 @@ class RiverSwim(gymnasium.Env):
 
 
 class NoisyDeepSeaVectorEnv(deep_sea.DeepSeaVectorEnv):
-  """Deep Sea above a row of noise: N numbers of [0, 1), new in each step.
+  """Deep Sea above rows of noise: numbers of [0, 1), new in each step.
 
-  Observations are float32 [B, N + 1, N]. All else is as in Deep Sea.
+  Observations are float32 [B, N + R, N]. All else is as in Deep Sea.
   """
 
   _state = (*deep_sea.DeepSeaVectorEnv._state, '_snow')
 
-  def __init__(self, num_envs=1, size=deep_sea.DEFAULT_SIZE, **kwargs):
+  def __init__(
+      self,
+      num_envs=1,
+      size=deep_sea.DEFAULT_SIZE,
+      num_noise_rows=1,
+      **kwargs,
+  ):
+    """Creates the environments; further arguments as for `DeepSeaVectorEnv`.
+
+    Args:
+      num_envs: B.
+      size: N.
+      num_noise_rows: R, each of N numbers.
+      **kwargs: Of Deep Sea.
+    """
     super().__init__(num_envs, size, **kwargs)
-    self._snow = np.zeros([num_envs, size], np.float32)
-    self.single_observation_space = spaces.Box(0.0, 1.0, (size + 1, size))
+    self._snow = np.zeros([num_envs, num_noise_rows, size], np.float32)
+    self.single_observation_space = spaces.Box(
+        0.0, 1.0, (size + num_noise_rows, size)
+    )
     self.observation_space = vector.utils.batch_space(
         self.single_observation_space, num_envs
     )
@@ -71,12 +87,10 @@ class NoisyDeepSeaVectorEnv(deep_sea.DeepSeaVectorEnv):
 
   def _draw(self):
     for i, generator in enumerate(self._generators):
-      self._snow[i] = generator.random(self._size, np.float32)
+      self._snow[i] = generator.random(self._snow[i].shape, np.float32)
 
   def _observations(self):
-    return np.concatenate(
-        [super()._observations(), self._snow[:, np.newaxis]], axis=1
-    )
+    return np.concatenate([super()._observations(), self._snow], axis=1)
 
 
 gymnasium.register(

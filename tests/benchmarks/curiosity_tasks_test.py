@@ -78,15 +78,18 @@ def test_television_shows_a_new_picture_when_its_key_is_pressed():
   assert len({x.tobytes() for x in pictures}) > 395
 
 
-def test_noisy_deep_sea_is_deep_sea_above_uniform_noise():
+@pytest.mark.parametrize('num_noise_rows', [1, 3])
+def test_noisy_deep_sea_is_deep_sea_above_uniform_noise(num_noise_rows):
   env = gymnasium.make_vec(
       'benchmarks/NoisyDeepSea-v0',
       num_envs=3,
       vectorization_mode='vector_entry_point',
       size=4,
+      num_noise_rows=num_noise_rows,
   )
+  assert env.observation_space.shape == (3, 4 + num_noise_rows, 4)
   bare = deep_sea.DeepSeaVectorEnv(3, size=4)
-  snow = [env.reset(seed=0)[0][:, 4]]
+  snow = [env.reset(seed=0)[0][:, 4:]]
   bare.reset(seed=0)
   actions = np.random.default_rng(0).integers(2, size=[500, 3])
   for action in actions:
@@ -95,7 +98,7 @@ def test_noisy_deep_sea_is_deep_sea_above_uniform_noise():
     np.testing.assert_array_equal(observation[:, :4], expected)
     for x, y in zip(others[:3], expected_others[:3]):
       np.testing.assert_array_equal(x, y)
-    snow.append(observation[:, 4])
+    snow.append(observation[:, 4:])
   # Moments of the uniform distribution; no number comes twice in a row.
   np.testing.assert_allclose(np.mean(snow, axis=0), 1 / 2, atol=0.06)
   np.testing.assert_allclose(np.var(snow, axis=0), 1 / 12, atol=0.02)
