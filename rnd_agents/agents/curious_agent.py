@@ -5,12 +5,14 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from absl import logging
 import gin
 import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.agents.categorical_dqn import categorical_dqn_agent
 from tf_agents.agents.ddpg import ddpg_agent
 from tf_agents.policies import greedy_policy
+from tf_agents.policies import ou_noise_policy
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
@@ -419,7 +421,10 @@ class CuriousAgent(replay_agent.ReplayAgent):
 
 
 def _check_agent(agent: tf_agent.TFAgent) -> None:
-  """Raises an error unless an agent learns from single transitions."""
+  """Raises an error unless an agent learns from single transitions.
+
+  Warns of noise that no checkpoint holds.
+  """
   if not isinstance(agent, tf_agent.TFAgent):
     raise errors.InvalidType(
         f'CuriousAgent.agent must be a TFAgent, got {type(agent).__name__}.'
@@ -438,6 +443,13 @@ def _check_agent(agent: tf_agent.TFAgent) -> None:
         f'{name} learns from the policy info'
         f' {agent.collect_data_spec.policy_info}, which the replay does not'
         ' keep: build it without, as with emit_log_probability=False.'
+    )
+  if isinstance(agent.collect_policy, ou_noise_policy.OUNoisePolicy):
+    logging.warning(
+        '%s explores by an OUNoisePolicy, whose noise is the same in all'
+        ' environments and in no checkpoint: a run that resumes draws other'
+        ' actions. Take create_td3_agent where that matters.',
+        name,
     )
 
 

@@ -377,6 +377,18 @@ def _categorical_dqn(train_step_counter):
   )
 
 
+def test_noise_that_no_checkpoint_holds_is_warned_of(caplog):
+  with caplog.at_level('WARNING', logger='absl'):
+    agents.CuriousAgent(_categorical_dqn(tf.Variable(0, dtype=tf.int64)), None)
+    assert not caplog.messages
+    agents.CuriousAgent(_ddpg(tf.Variable(0, dtype=tf.int64)), None)
+  assert caplog.messages == [
+      'DdpgAgent explores by an OUNoisePolicy, whose noise is the same in all'
+      ' environments and in no checkpoint: a run that resumes draws other'
+      ' actions. Take create_td3_agent where that matters.'
+  ]
+
+
 def _ddpg(train_step_counter):
   return ddpg_agent.DdpgAgent(
       ts.time_step_spec(VECTOR),
