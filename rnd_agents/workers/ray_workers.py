@@ -277,10 +277,13 @@ class RayWorkers(remote_collector.Workers):
         )
       try:
         return self._ray.get(answer)
-      except (
-          self._ray.exceptions.RayActorError,
-          self._ray.exceptions.ObjectLostError,
-      ) as error:
+      except self._ray.exceptions.RayError as error:
+        # A bug in the worker keeps its traceback. All else is Ray's: it also
+        # ends workers where memory is short, for example.
+        if isinstance(
+            error, self._ray.exceptions.RayTaskError
+        ) and not isinstance(error.cause, self._ray.exceptions.RayError):
+          raise
         self._replace(index, actor)
         raise remote_collector.WorkerLost(
             f'Worker {index} died ({ray_cluster.first_line(error)}).'

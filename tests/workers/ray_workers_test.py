@@ -24,6 +24,7 @@ from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import runs
 from rnd_agents.workers import ray_workers
+from rnd_agents.workers import remote_collector
 from rnd_agents.workers import shard_worker
 from tests import listening
 from tests import tiny_runs
@@ -142,9 +143,59 @@ def test_waits_for_no_worker_once_this_machine_has_left(monkeypatch):
     workers.run(shard_worker.Task(0, 0, ('reset', ())))
 
 
+class _RayError(Exception):
+  pass
+
+
+class _RayTaskError(_RayError):
+
+  def __init__(self, cause):
+    super().__init__(str(cause))
+    self.cause = cause
+
+
+class _Exceptions:
+  RayError = _RayError
+  RayTaskError = _RayTaskError
+
+
+# Where memory is short, Ray ends a worker with an error that is of no actor.
+@pytest.mark.parametrize(
+    'error',
+    [_RayError('Memory is short.'), _RayTaskError(_RayError('It is lost.'))],
+    ids=['of the worker', 'of its argument'],
+)
+def test_another_worker_follows_one_that_ray_ended(monkeypatch, error):
+  ray = mock.MagicMock()
+  ray.exceptions = _Exceptions
+  ray.wait.side_effect = lambda answers, timeout: (answers, [])
+  ray.get.side_effect = [error, shard_worker.Reply(result='an answer')]
+  monkeypatch.setitem(sys.modules, 'ray', ray)
+  workers = ray_workers.RayWorkers(None, 1, 60.0)
+  task = shard_worker.Task(0, 0, ('reset', ()))
+  with pytest.raises(remote_collector.WorkerLost) as lost:
+    workers.run(task)
+  assert str(lost.value) == f'Worker 0 died ({str(error).rstrip(".")}).'
+  assert ray.kill.call_count == 1
+  assert workers.run(task).result == 'an answer'
+  assert workers.report()[0]['restarts'] == 1
+
+
+def test_a_bug_in_a_worker_keeps_its_traceback(monkeypatch):
+  ray = mock.MagicMock()
+  ray.exceptions = _Exceptions
+  ray.wait.side_effect = lambda answers, timeout: (answers, [])
+  ray.get.side_effect = bug = _RayTaskError(KeyError('a bug'))
+  monkeypatch.setitem(sys.modules, 'ray', ray)
+  workers = ray_workers.RayWorkers(None, 1, 60.0)
+  with pytest.raises(_RayTaskError) as raised:
+    workers.run(shard_worker.Task(0, 0, ('reset', ())))
+  assert raised.value is bug and not ray.kill.called
+
+
 def test_ray_is_shut_down_after_the_calls_and_not_asked_again(monkeypatch):
   ray = mock.MagicMock()
-  ray.exceptions.RayActorError = ray.exceptions.ObjectLostError = KeyError
+  ray.exceptions = _Exceptions
   is_asked, is_killed = threading.Event(), threading.Event()
 
   def wait(answers, timeout):
@@ -155,7 +206,7 @@ def test_ray_is_shut_down_after_the_calls_and_not_asked_again(monkeypatch):
 
   ray.wait.side_effect = wait
   ray.kill.side_effect = lambda actor: is_killed.set()
-  ray.get.side_effect = KeyError('The actor was killed.')
+  ray.get.side_effect = _RayError('The actor was killed.')
   monkeypatch.setitem(sys.modules, 'ray', ray)
   workers = ray_workers.RayWorkers(None, 1, 60.0)
   task = shard_worker.Task(0, 0, ('reset', ()))
