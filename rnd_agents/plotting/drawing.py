@@ -106,9 +106,14 @@ def log_axis(axes: Any) -> None:
   )
 
 
+def as_it_is(text: str) -> str:
+  """Returns a text that matplotlib shows as it is, and not as formulas."""
+  return text.replace('$', r'\$')
+
+
 def legend_label(label: str) -> str:
   """Returns a label that the legend shows: matplotlib hides those with '_'."""
-  return f' {label}' if label.startswith('_') else label
+  return as_it_is(f' {label}' if label.startswith('_') else label)
 
 
 def legend_beside(axes: Any, **kwargs: Any) -> None:

@@ -258,7 +258,7 @@ def _draw_panel(axes: Any, panel: Panel, look_of: dict[str, Any]) -> None:
       and values.min() > 0
       and values.max() > _LINEAR_RANGE * values.min()):
     drawing.log_axis(axes)
-  axes.set_ylabel(label_of(panel))
+  axes.set_ylabel(drawing.as_it_is(label_of(panel)))
 
 
 def _draw_curve(

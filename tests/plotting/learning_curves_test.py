@@ -182,6 +182,30 @@ def test_plot_groups(tmp_path):
   assert image.imread(out).shape[:2] == (504, 1200)
 
 
+def _written_width(text, plain):
+  """Widths in pixels of a text, and of one that is written as it is."""
+  before = text.get_window_extent().width
+  text.set_parse_math(False)
+  text.set_text(plain)
+  return before, text.get_window_extent().width
+
+
+# Of formulas, the first is drawn in italics and the second is wrong.
+@pytest.mark.parametrize('name', ['od$d_na$me', r'$\foo$'])
+def test_names_with_dollars_are_no_formulas(tmp_path, name):
+  groups = {name: [(np.array([0, 1]), np.array([0.0, 1.0]))]}
+  panel = learning_curves.make_panel(groups, name)
+  fig = learning_curves.draw_panels([panel], str(tmp_path / 'out.png'))
+  (axes,) = fig.axes
+  (label,) = axes.get_legend().get_texts()
+  for text, plain in (
+      (label, f'{name} (1 seed)'),
+      (axes.yaxis.label, f'{name.replace("_", " ").capitalize()} (eval)'),
+  ):
+    width, expected = _written_width(text, plain)
+    assert width == expected > 0
+
+
 def test_plot_groups_dots_what_few_runs_reached(tmp_path):
   runs = [fake_runs.evaluations(tmp_path / 'a', [0, 10, 20, 30], [0, 2, 4, 6]),
           fake_runs.evaluations(tmp_path / 'b', [0, 10], [2, 4])]
