@@ -520,15 +520,17 @@ env.step(np.zeros(3, int))
 class Hangs(Fragile):
   """Waits in one of its methods until it is told to stop."""
 
-  def __init__(self, where, until):
+  def __init__(self, where, hangs, until):
     super().__init__()
     self.render_mode = 'rgb_array'
     self._where = where
+    self._hangs = hangs
     self._until = until
     self._wait('its constructor')
 
   def _wait(self, where):
     if where == self._where:
+      self._hangs.set()
       assert self._until.wait(30.0)
 
   def begin(self):
@@ -549,9 +551,16 @@ class Hangs(Fragile):
 @pytest.mark.parametrize(
     'where', ['its constructor', 'reset', 'step', 'render', 'close']
 )
-def test_a_hang_ends_the_process_with_its_traceback(caplog, where):
-  ended = threading.Event()
+def test_a_hang_ends_the_process_with_its_traceback(
+    caplog, monkeypatch, where
+):
+  hangs, ended = threading.Event(), threading.Event()
   codes, messages = [], []
+  # On a busy machine the calls before it may take longer than the limit.
+  clock = types.SimpleNamespace(
+      monotonic=lambda: time.monotonic() if hangs.is_set() else 0.0
+  )
+  monkeypatch.setattr(watchdog, 'time', clock)
 
   def end(code):
     codes.append(code)
@@ -559,7 +568,7 @@ def test_a_hang_ends_the_process_with_its_traceback(caplog, where):
 
   with watchdog.Watchdog(0.1, lambda *text: messages.append(text), end):
     env = loaders.load_environment(
-        Hangs, env_kwargs=dict(where=where, until=ended)
+        Hangs, env_kwargs=dict(where=where, hangs=hangs, until=ended)
     )
     env.reset()
     env.step(np.zeros(1, int))
@@ -573,40 +582,60 @@ def test_a_hang_ends_the_process_with_its_traceback(caplog, where):
   assert 'in _wait' in caplog.text
 
 
-def _stay(seconds):
-  with watchdog.Inside('Molasses-v0', 'step'):
-    time.sleep(seconds)
+def _looked(monkeypatch, limit_s, life):
+  """Lets a watchdog look where a generator yields seconds that have passed.
 
-
-def _watchdog(limit_s, codes):
-  return watchdog.Watchdog(limit_s, lambda *_: None, codes.append)
-
-
-def test_calls_within_the_limit_are_left_alone():
-  codes = []
-  with _watchdog(1.0, codes):
-    for _ in range(8):
-      _stay(0.15)
-  assert not codes and not watchdog._activities
-
-
-def test_time_in_which_the_process_was_suspended_does_not_count(monkeypatch):
-  # As after Ctrl-Z and fg, or a laptop's sleep: clocks go on, nothing else.
-  asleep_s = [0.0]
-  clock = types.SimpleNamespace(
-      monotonic=lambda: time.monotonic() + asleep_s[0]
+  Returns the exit codes with which it ends the process.
+  """
+  now_s, codes = [0.0], []
+  monkeypatch.setattr(
+      watchdog, 'time', types.SimpleNamespace(monotonic=lambda: now_s[0])
   )
-  monkeypatch.setattr(watchdog, 'time', clock)
-  codes = []
-  with _watchdog(2.0, codes):
-    timer = threading.Timer(0.3, lambda: asleep_s.__setitem__(0, 3_600.0))
-    timer.start()
-    _stay(1.2)
-    timer.join()
-  assert not codes
+
+  def is_done(interval_s):
+    del interval_s
+    passed_s = next(life, None)
+    now_s[0] += passed_s or 0.0
+    return passed_s is None
+
+  watching = watchdog.Watchdog(limit_s, lambda *_: None, codes.append)
+  watching._done = types.SimpleNamespace(wait=is_done)
+  watching._watch(limit_s)
+  return codes
+
+
+@pytest.mark.parametrize('step_time_s, codes', [(0.9, []), (1.1, [1])])
+def test_only_calls_beyond_the_limit_end_the_process(
+    monkeypatch, step_time_s, codes
+):
+  def steps():
+    for _ in range(8):
+      with watchdog.Inside('Molasses-v0', 'step'):
+        for _ in range(5):
+          yield step_time_s / 5
+
+  life = steps()
+  assert _looked(monkeypatch, 1.0, life) == codes
+  life.close()
+  assert not watchdog._activities
+
+
+@pytest.mark.parametrize('rest_s, codes', [(0.5, []), (1.0, [1])])
+def test_time_in_which_the_process_was_suspended_does_not_count(
+    monkeypatch, rest_s, codes
+):
+  # As after Ctrl-Z and fg, or a laptop's sleep: clocks go on, nothing else.
+  # Of its hour no more than two intervals of half a second count.
+  def step():
+    with watchdog.Inside('Molasses-v0', 'step'):
+      yield 0.5
+      yield 3_600.0
+      yield rest_s
+
+  assert _looked(monkeypatch, 2.0, step()) == codes
 
 
 def test_none_watches_nothing():
   before = threading.active_count()
-  with _watchdog(None, []):
+  with watchdog.Watchdog(None, lambda *_: None):
     assert threading.active_count() == before

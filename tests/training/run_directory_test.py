@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import gin
 import numpy as np
@@ -59,16 +60,22 @@ def test_second_one_at_the_folder_is_refused_and_told_who_has_it(tmp_path):
     pass
 
 
-def test_one_that_ends_is_waited_for(tmp_path, caplog):
+def test_one_that_ends_is_waited_for(tmp_path, caplog, monkeypatch):
   events = []
 
   def hold():
     with run_directory.locked(tmp_path):
       is_held.set()
-      time.sleep(1.0)
+      assert is_waited_for.wait(60)
       events.append('released')
 
-  is_held = threading.Event()
+  def sleep(seconds):
+    is_waited_for.set()
+    time.sleep(seconds)
+
+  is_held, is_waited_for = threading.Event(), threading.Event()
+  clock = types.SimpleNamespace(sleep=sleep, monotonic=time.monotonic)
+  monkeypatch.setattr(run_directory, 'time', clock)
   thread = threading.Thread(target=hold)
   thread.start()
   assert is_held.wait(60)
