@@ -198,7 +198,7 @@ class RecordEpisodes(gymnasium.Wrapper):
           'RecordEpisodes needs rendered frames: set'
           " load_environment.env_kwargs = {'render_mode': 'rgb_array'}."
       )
-    self._pattern = os.path.join(directory, f'{file_name}_%06d.mp4')
+    self._path = os.path.join(directory, file_name)  # Begin of all names.
     self._fps = self.metadata.get('render_fps') or _DEFAULT_FPS
     self._ffmpeg = _find_ffmpeg()
     self._number = 0
@@ -235,7 +235,7 @@ class RecordEpisodes(gymnasium.Wrapper):
   def _reserved_path(self) -> str:
     """Creates an empty file of the next number; returns its path."""
     while True:
-      path = self._pattern % self._number
+      path = f'{self._path}_{self._number:06d}.mp4'
       self._number += 1
       with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL))

@@ -238,6 +238,17 @@ def test_every_episode_is_a_file(tmp_path):
     video.RecordEpisodes(Brighter(), str(tmp_path))
 
 
+def test_names_of_recordings_may_have_any_letter(tmp_path):
+  folder = str(tmp_path / '50%_noise')
+  env = video.RecordEpisodes(Brighter('rgb_array'), folder, '%d {}')
+  for seed in range(2):
+    env.reset(seed=seed)
+  env.close()
+  names = ['%d {}_000000.mp4', '%d {}_000001.mp4']
+  assert sorted(os.listdir(folder)) == names
+  assert [len(_read(os.path.join(folder, name))[1]) for name in names] == [1, 1]
+
+
 def test_an_environment_without_a_rate_has_30_frames_a_second(tmp_path):
   path = str(tmp_path / 'film.mp4')
   video.record_episode(
