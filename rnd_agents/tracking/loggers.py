@@ -96,6 +96,11 @@ class Start(NamedTuple):
   settings: dict[str, str]
   seed: int
 
+  @property
+  def folder_name(self) -> str:
+    """Name of the run's folder, also of 'runs/x/' and of '.'."""
+    return os.path.basename(os.path.abspath(self.root_dir))
+
 
 class Logger:
   """Takes the rows of a run; bind objects to `train_eval.loggers`.

@@ -82,7 +82,7 @@ class MLflowLogger(loggers.Logger):
           experiment_id,
           start_time=self._start_ms,
           tags={_ID_TAG: start.id, 'rnd_agents.root_dir': start.root_dir},
-          run_name=self._run_name or os.path.basename(start.root_dir),
+          run_name=self._run_name or start.folder_name,
       ).info.run_id
     # Parameters cannot change, and settings may: those of the first start, and
     # in a file those of the last.

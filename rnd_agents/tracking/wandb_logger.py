@@ -70,7 +70,7 @@ class WandbLogger(loggers.Logger):
     self._run = self._wandb.init(
         **dict(
             self._arguments,
-            name=self._arguments['name'] or os.path.basename(start.root_dir),
+            name=self._arguments['name'] or start.folder_name,
         ),
         id=start.id,
         dir=start.root_dir,

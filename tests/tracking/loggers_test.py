@@ -370,6 +370,26 @@ def test_wandb_holds_no_rows_before_its_first_file(tmp_path, monkeypatch):
   assert wandb_logger.WandbLogger().begin(start) == 0
 
 
+# A shell completes the name of a folder with a slash.
+@pytest.mark.parametrize('root_dir', ['runs/a name/', '.'])
+def test_a_run_has_the_name_of_its_folder(tmp_path, monkeypatch, root_dir):
+  folder = tmp_path / 'runs' / 'a name'
+  folder.mkdir(parents=True)
+  monkeypatch.chdir(folder if root_dir == '.' else tmp_path)
+  wandb, mlflow = mock.MagicMock(), mock.MagicMock()
+  for name, module in {
+      'wandb': wandb, 'wandb.proto': wandb.proto, 'mlflow': mlflow
+  }.items():
+    monkeypatch.setitem(sys.modules, name, module)
+  mlflow.MlflowClient().search_runs.return_value = []
+  start = loggers.Start(root_dir, True, 'an_id', 0.0, {}, 7)
+  wandb_logger.WandbLogger().begin(start)
+  assert wandb.init.call_args.kwargs['name'] == 'a name'
+  mlflow_logger.MLflowLogger().begin(start)
+  create_run = mlflow.MlflowClient().create_run
+  assert create_run.call_args.kwargs['run_name'] == 'a name'
+
+
 def test_wandb_has_each_row_once(tmp_path):
   pytest.importorskip('wandb')
   saved_file = str(tmp_path / 'saved')
