@@ -536,6 +536,25 @@ def _learning_rates(
   return [pair for pair in rates if not isinstance(pair[1], dict)]
 
 
+# What SIGTERM did before each block of `stopping_on_signals` that lasts.
+_before_blocks: list[Any] = []
+
+
+def _let_go_of_signals() -> None:
+  """Lets SIGTERM end a process that was forked, and the run not hear of it.
+
+  An environment may end its own simulator so. The first Ctrl-C, which a
+  terminal sends to all processes, still spares it: the run needs it to save.
+  """
+  if _before_blocks:
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGTERM, _before_blocks[0])
+    _before_blocks.clear()
+
+
+os.register_at_fork(after_in_child=_let_go_of_signals)
+
+
 @contextlib.contextmanager
 def stopping_on_signals(
     stop: Callable[[str], Any], end: Callable[[str], Any] = lambda name: None
@@ -564,12 +583,15 @@ def stopping_on_signals(
     wakeup_fd = signal.set_wakeup_fd(pythons.fileno())
     for number in (signal.SIGINT, signal.SIGTERM):
       usual[number] = signal.signal(number, handle)
+    _before_blocks.append(usual[signal.SIGTERM])
   except ValueError:
     pass  # Not the main thread: whoever runs this handles signals.
   thread.start()
   try:
     yield
   finally:
+    if usual and _before_blocks:  # Not in a process that was forked.
+      _before_blocks.pop()
     for restored, handler in usual.items():
       signal.signal(restored, handler)
     if wakeup_fd is not None:

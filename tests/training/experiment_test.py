@@ -3,9 +3,11 @@
 """Tests of whole runs, tiny ones."""
 
 import contextlib
+import multiprocessing
 import os
 import shutil
 import signal
+import time
 from unittest import mock
 
 import gin
@@ -439,6 +441,43 @@ def test_resumes_and_the_settings_it_leaves_make_the_same_run(
       resumed / 'operative_config.gin'
   ).read_bytes()
   assert not (tmp_path / 'policies').exists()
+
+
+def _hear_of_ctrl_c(pipe):
+  handler = signal.getsignal(signal.SIGINT)
+  pipe.send('waits')
+  while signal.getsignal(signal.SIGINT) == handler:
+    time.sleep(0.01)
+  pipe.send('heard')
+  time.sleep(600)
+
+
+def test_signals_to_a_process_that_a_run_has_forked_are_not_for_the_run(
+    monkeypatch, caplog
+):
+  # As an environment's simulator, which the environment ends by SIGTERM.
+  monkeypatch.setattr(runs, '_PATIENCE_S', 0.01)
+  processes = multiprocessing.get_context('fork')
+  ours, pipe = processes.Pipe()
+  stopped, ended = [], []
+  with caplog.at_level('INFO', logger='absl'):
+    with runs.stopping_on_signals(stopped.append, ended.append):
+      child = processes.Process(target=_hear_of_ctrl_c, args=(pipe,))
+      child.start()
+      try:
+        assert ours.recv() == 'waits'
+        os.kill(child.pid, signal.SIGINT)  # As a terminal does.
+        assert ours.recv() == 'heard'
+        child.terminate()
+        child.join(30)
+        assert child.exitcode == -signal.SIGTERM
+      finally:
+        child.kill()
+        child.join()
+      handler = signal.getsignal(signal.SIGTERM)
+  assert not stopped and not ended and 'saving' not in caplog.text
+  assert handler != signal.getsignal(signal.SIGTERM)
+  assert not runs._before_blocks
 
 
 def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
