@@ -303,8 +303,14 @@ class Evaluator:
     """Environment in which the episodes are played."""
     return self._environment
 
-  def run(self) -> list[episode_log.Episode]:
+  def run(
+      self, should_stop: Callable[[], bool] = lambda: False
+  ) -> list[episode_log.Episode]:
     """Plays one episode from each seed.
+
+    Args:
+      should_stop: Called before each step; if it returns True, the evaluation
+        ends with the complete episodes.
 
     Returns:
       A list of `Episode`s with seed and actions, in the order of the seeds.
@@ -320,6 +326,7 @@ class Evaluator:
             self._environment,
             self._actor,
             self._seeds,
+            should_stop=should_stop,
             max_steps=self._max_steps,
         )
     ]

@@ -115,13 +115,12 @@ class Evaluate(Callback):
     self._best = best
     # Environment steps when an evaluation was due last.
     self._due_env_steps = 0
-    # Whether a signal has postponed an evaluation that was due.
+    # Whether a signal has postponed an evaluation that was due, or cut it off.
     self._is_owed = False
 
   def begin(self, run: runs.Run) -> None:
     if self._is_owed and not run.stopped_by:
       self._evaluate(run)
-      self._is_owed = False
       run.save()  # With its row.
 
   def after_preparation(self, run: runs.Run, is_evaluation_due: bool) -> None:
@@ -135,16 +134,17 @@ class Evaluate(Callback):
     if env_steps < min(next_env_steps, run.config.num_env_steps):
       return
     self._due_env_steps = env_steps
-    # A scheduler may kill the process soon after SIGTERM: the next start
-    # evaluates instead.
-    self._is_owed = bool(run.stopped_by)
-    if not self._is_owed:
-      self._evaluate(run)
+    self._evaluate(run)
 
   def _evaluate(self, run: runs.Run) -> None:
     """Plays the episodes, writes their row and draws."""
     begun = time.monotonic()
-    episodes = run.evaluator.run()
+    episodes = run.evaluator.run(lambda: run.stopped_by is not None)
+    # A scheduler may kill the process soon after SIGTERM: the next start
+    # evaluates instead.
+    self._is_owed = len(episodes) < run.config.num_eval_episodes
+    if self._is_owed:
+      return
     eval_time_s = time.monotonic() - begun
     run.count_time()
     run.log.write(

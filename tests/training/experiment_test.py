@@ -507,9 +507,10 @@ def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
         os.kill(os.getpid(), signal.SIGTERM)
       yield iteration
 
-  def watching(watched):
-    evaluations.append(evaluate(watched))
-    return evaluations[-1]
+  def watching(watched, should_stop):
+    episodes = evaluate(watched, should_stop)
+    evaluations.extend([episodes] if episodes else [])
+    return episodes
 
   monkeypatch.setattr(loops.Loop, 'prepare', preparing)
   monkeypatch.setattr(loops.Loop, 'iterations', stopping)
@@ -538,6 +539,32 @@ def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
   assert len(expected) > 1
   assert numbers == [0, len(expected) - 1, len(expected), len(expected)]
   assert len(evaluations) == len(expected)
+  assert (tmp_path / 'metrics.csv').read_bytes() == (
+      whole / 'metrics.csv'
+  ).read_bytes()
+
+
+def test_a_signal_amid_an_evaluation_saves_and_the_next_start_makes_it(
+    whole, tmp_path, monkeypatch
+):
+  play, num_steps = evaluator.play, []
+
+  def playing(*args, should_stop=lambda: False, **kwargs):
+    def stops():
+      num_steps.append(len(num_steps))
+      if len(num_steps) == 3:
+        os.kill(os.getpid(), signal.SIGTERM)
+      return should_stop()
+
+    return play(*args, should_stop=stops, **kwargs)
+
+  with monkeypatch.context() as context:
+    context.setattr(evaluator, 'play', playing)
+    assert not _run(tmp_path, 600).finished
+  assert len(num_steps) == 3 and not tiny_runs.rows(tmp_path, 'eval')
+  saved, seen = tiny_runs.iterations(tmp_path)
+  assert saved == seen > 0
+  assert _run(tmp_path, 600).finished
   assert (tmp_path / 'metrics.csv').read_bytes() == (
       whole / 'metrics.csv'
   ).read_bytes()

@@ -395,13 +395,13 @@ def test_evaluations_keep_to_multiples_of_their_interval():
   evaluated = []
   run = types.SimpleNamespace(
       config=types.SimpleNamespace(
-          eval_interval_env_steps=100, num_env_steps=450
+          eval_interval_env_steps=100, num_env_steps=450, num_eval_episodes=1
       ),
       counters=counters,
       stopped_by=None,
       count_time=lambda: None,
       evaluator=types.SimpleNamespace(
-          run=lambda: evaluated.append(counters.env_steps)
+          run=lambda should_stop: [evaluated.append(counters.env_steps)]
       ),
       log=types.SimpleNamespace(write=print, last=lambda *names: None),
       counts=dict,
