@@ -303,7 +303,7 @@ def test_who_waits_for_a_late_training_goes_on_as_soon_as_it_begins():
   trainer = threading.Thread(target=server.run)
   trainer.start()
   try:
-    simulator.join(10)
+    simulator.join(60)
     assert not simulator.is_alive() and server.num_env_steps == 5
   finally:
     may_train.set()

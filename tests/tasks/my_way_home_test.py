@@ -71,8 +71,8 @@ def _games_of(process):
 
 
 def _have_ended(games):
-  """Returns whether games end within ten seconds."""
-  for _ in range(100):
+  """Returns whether games end within a minute."""
+  for _ in range(600):
     if not any(os.path.exists(f'/proc/{game}') for game in games):
       return True
     time.sleep(0.1)
