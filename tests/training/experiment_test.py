@@ -452,6 +452,15 @@ def _hear_of_ctrl_c(pipe):
   time.sleep(600)
 
 
+@pytest.fixture
+def _default_sigterm():
+  """Takes away what tests with Ray leave: a handler that exits."""
+  before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+  yield
+  signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures('_default_sigterm')
 def test_signals_to_a_process_that_a_run_has_forked_are_not_for_the_run(
     monkeypatch, caplog
 ):
