@@ -278,15 +278,19 @@ class RayWorkers(remote_collector.Workers):
       try:
         return self._ray.get(answer)
       except self._ray.exceptions.RayError as error:
-        # A bug in the worker keeps its traceback. All else is Ray's: it also
-        # ends workers where memory is short, for example.
-        if isinstance(
-            error, self._ray.exceptions.RayTaskError
-        ) and not isinstance(error.cause, self._ray.exceptions.RayError):
-          raise
+        reason = error
+        if isinstance(error, self._ray.exceptions.RayTaskError):
+          reason = error.cause
+          # A bug in the worker keeps its traceback. Ray puts a plain RayError
+          # in the place of exceptions that cannot be pickled.
+          plain = self._ray.exceptions.RayError
+          if type(reason) is plain or not isinstance(reason, plain):
+            raise
+        # All else is Ray's: it also ends workers where memory is short, for
+        # example.
         self._replace(index, actor)
         raise remote_collector.WorkerLost(
-            f'Worker {index} died ({ray_cluster.first_line(error)}).'
+            f'Worker {index} died ({ray_cluster.first_line(reason)}).'
         ) from error
 
   def _require_own_node(self) -> None:

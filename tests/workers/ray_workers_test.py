@@ -147,10 +147,18 @@ class _RayError(Exception):
   pass
 
 
+class _OutOfMemoryError(_RayError):
+  pass
+
+
+class _ObjectLostError(_RayError):
+  pass
+
+
 class _RayTaskError(_RayError):
 
   def __init__(self, cause):
-    super().__init__(str(cause))
+    super().__init__(f'ray::Worker.run() (pid=7)\n{cause}')
     self.cause = cause
 
 
@@ -161,11 +169,14 @@ class _Exceptions:
 
 # Where memory is short, Ray ends a worker with an error that is of no actor.
 @pytest.mark.parametrize(
-    'error',
-    [_RayError('Memory is short.'), _RayTaskError(_RayError('It is lost.'))],
+    'error, reason',
+    [
+        (_OutOfMemoryError('Memory is short.'), 'Memory is short'),
+        (_RayTaskError(_ObjectLostError('It is lost.')), 'It is lost'),
+    ],
     ids=['of the worker', 'of its argument'],
 )
-def test_another_worker_follows_one_that_ray_ended(monkeypatch, error):
+def test_another_worker_follows_one_that_ray_ended(monkeypatch, error, reason):
   ray = mock.MagicMock()
   ray.exceptions = _Exceptions
   ray.wait.side_effect = lambda answers, timeout: (answers, [])
@@ -175,17 +186,19 @@ def test_another_worker_follows_one_that_ray_ended(monkeypatch, error):
   task = shard_worker.Task(0, 0, ('reset', ()))
   with pytest.raises(remote_collector.WorkerLost) as lost:
     workers.run(task)
-  assert str(lost.value) == f'Worker 0 died ({str(error).rstrip(".")}).'
+  assert str(lost.value) == f'Worker 0 died ({reason}).'
   assert ray.kill.call_count == 1
   assert workers.run(task).result == 'an answer'
   assert workers.report()[0]['restarts'] == 1
 
 
-def test_a_bug_in_a_worker_keeps_its_traceback(monkeypatch):
+# Ray puts a RayError in the place of exceptions that cannot be pickled.
+@pytest.mark.parametrize('cause', [KeyError('a bug'), _RayError('A bug.')])
+def test_a_bug_in_a_worker_keeps_its_traceback(monkeypatch, cause):
   ray = mock.MagicMock()
   ray.exceptions = _Exceptions
   ray.wait.side_effect = lambda answers, timeout: (answers, [])
-  ray.get.side_effect = bug = _RayTaskError(KeyError('a bug'))
+  ray.get.side_effect = bug = _RayTaskError(cause)
   monkeypatch.setitem(sys.modules, 'ray', ray)
   workers = ray_workers.RayWorkers(None, 1, 60.0)
   with pytest.raises(_RayTaskError) as raised:
