@@ -141,8 +141,8 @@ class Evaluate(Callback):
     begun = time.monotonic()
     episodes = run.evaluator.run(lambda: run.stopped_by is not None)
     # A scheduler may kill the process soon after SIGTERM: the next start
-    # evaluates instead.
-    self._is_owed = len(episodes) < run.config.num_eval_episodes
+    # evaluates instead, and draws, which takes longer than the last step.
+    self._is_owed = run.stopped_by is not None
     if self._is_owed:
       return
     eval_time_s = time.monotonic() - begun

@@ -83,8 +83,6 @@ class Pictures:
     if self._records and (best.return_ > self._best_return or is_equal):
       self._best_return = best.return_
       self._to_record = run.counters.env_steps, best
-    if run.stopped_by:  # A signal may come during the evaluation, too.
-      return
     spent_s = self._spent_s + self._last_s
     if not is_end and spent_s > _TIME_SHARE * run.counters.wall_time_s:
       self._import_matplotlib()

@@ -30,6 +30,7 @@ from rnd_agents.training import gin_files
 from rnd_agents.training import loops
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
+from rnd_agents.training import pictures
 from rnd_agents.training import run_directory
 from rnd_agents.training import runs
 from tests import tiny_runs
@@ -574,6 +575,33 @@ def test_a_signal_amid_an_evaluation_saves_and_the_next_start_makes_it(
   saved, seen = tiny_runs.iterations(tmp_path)
   assert saved == seen > 0
   assert _run(tmp_path, 600).finished
+  assert (tmp_path / 'metrics.csv').read_bytes() == (
+      whole / 'metrics.csv'
+  ).read_bytes()
+
+
+def test_a_signal_after_the_last_step_leaves_out_no_picture(
+    whole, tmp_path, monkeypatch
+):
+  play, evaluated, drawn = evaluator.play, [], []
+  num_evaluations = len(tiny_runs.rows(whole, 'eval'))
+
+  def playing(*args, **kwargs):
+    yield from play(*args, **kwargs)
+    evaluated.append(len(evaluated))
+    if len(evaluated) == num_evaluations:
+      os.kill(os.getpid(), signal.SIGTERM)
+
+  def drawing(self, run, best, is_end):
+    drawn.append(is_end)
+
+  monkeypatch.setattr(evaluator, 'play', playing)
+  monkeypatch.setattr(pictures.Pictures, '_draw', drawing)
+  assert not _run(tmp_path, 600).finished
+  # Drawing takes seconds, after which a scheduler may have killed the process.
+  assert True not in drawn
+  assert _run(tmp_path, 600).finished
+  assert drawn.count(True) == 1
   assert (tmp_path / 'metrics.csv').read_bytes() == (
       whole / 'metrics.csv'
   ).read_bytes()

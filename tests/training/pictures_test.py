@@ -104,7 +104,7 @@ def _recorded(monkeypatch):
 
 def _run(env_steps, **facts):
   """A run as pictures see it."""
-  facts = dict(dict(is_done=False, stopped_by=None), **facts)
+  facts = dict(dict(is_done=False), **facts)
   return types.SimpleNamespace(
       config=types.SimpleNamespace(record_video=True),
       evaluator=types.SimpleNamespace(
@@ -137,13 +137,6 @@ def test_an_equally_good_episode_of_the_end_is_the_only_video(recorded):
   drawn.after_evaluation(_run(20), _best(5.0))
   drawn.after_evaluation(_run(30, is_done=True), _best(5.0))
   assert recorded == [(30, 5.0)]
-
-
-def test_a_run_that_is_asked_to_stop_draws_nothing(recorded):
-  drawn = pictures.Pictures(_run(0))
-  stopped = _run(10, is_done=True, stopped_by='SIGTERM')
-  drawn.after_evaluation(stopped, _best(5.0))
-  assert not recorded
 
 
 def test_matplotlib_is_imported_in_a_thread_until_there_is_time(
