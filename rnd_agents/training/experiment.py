@@ -483,7 +483,8 @@ def _log_observations(
 def _prepare(run: runs.Run) -> None:
   """Pretrains and takes the random steps, unless the run stops before."""
   is_new = False
-  if run.is_done:  # By an evaluation that the last start has cut off.
+  # Done by an evaluation that the last start has cut off, or stopped amid it.
+  if run.is_done or run.stopped_by:
     return
   for is_evaluation_due in run.loop.prepare():
     is_new = True

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import time
+import types
 from unittest import mock
 
 import gin
@@ -605,6 +606,22 @@ def test_a_signal_after_the_last_step_leaves_out_no_picture(
   assert (tmp_path / 'metrics.csv').read_bytes() == (
       whole / 'metrics.csv'
   ).read_bytes()
+
+
+def test_a_start_that_is_stopped_at_once_prepares_nothing():
+  # An evaluation that is owed would give way to one that is due now.
+  pieces, begun, saved = iter([True]), [], []
+  run = types.SimpleNamespace(
+      is_done=False,
+      stopped_by='SIGTERM',
+      loop=types.SimpleNamespace(prepare=lambda: pieces),
+      callbacks=[
+          types.SimpleNamespace(after_preparation=lambda *x: begun.append(x))
+      ],
+      save=lambda: saved.append(True),
+  )
+  experiment._prepare(run)
+  assert list(pieces) == [True] and not begun and not saved
 
 
 @gin.configurable(module='experiment_test')
