@@ -18,12 +18,12 @@ from tf_agents.typing import types
 class ScaledTd3Agent(td3_agent.Td3Agent):
   """TD3 with noise in halves of the actions' ranges, and targets within them.
 
-  So Fujimoto et al., 2018 (arXiv 1802.09477, section 5.3 and appendix C), whose
-  actions are of [-1, 1]. `Td3Agent` draws noise in the units of the action
-  spec: 0.2 moves an action of [-0.1, 0.1] beyond its bounds and one of [-100,
-  100] hardly. And it does not clip noisy target actions to the bounds: critics
-  tell the value of actions that nobody can take, and that none was trained on.
-  Its collect policy draws one noise for all environments of a batch.
+  As in its authors' program (Fujimoto et al., 2018, arXiv 1802.09477, sections
+  5.3 and 6.1). `Td3Agent` draws noise in the units of the action spec: 0.2
+  moves an action of [-0.1, 0.1] beyond its bounds and one of [-100, 100]
+  hardly. And it does not clip noisy target actions to the bounds: critics tell
+  the value of actions that nobody can take, and that none was trained on. Its
+  collect policy draws one noise for all environments of a batch.
   """
 
   def __init__(
