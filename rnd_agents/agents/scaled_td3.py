@@ -2,16 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """TD3 whose noise does not depend on the units of the actions."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import tensorflow as tf
 import tensorflow_probability as tfp
 from tf_agents.agents.td3 import td3_agent
 from tf_agents.networks import network
 from tf_agents.policies import actor_policy
-from tf_agents.policies import gaussian_policy
-from tf_agents.trajectories import policy_step
-from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
 
@@ -56,62 +53,42 @@ class ScaledTd3Agent(td3_agent.Td3Agent):
     self._target_actor_network = _NoisyActor(
         target_actor_network,
         self.action_spec,
-        _Noise(target_policy_noise, target_policy_noise_clip),
+        target_policy_noise,
+        target_policy_noise_clip,
     )
-    self._collect_policy = _NoisyPolicy(
-        actor_policy.ActorPolicy(
-            self.time_step_spec,
-            self.action_spec,
-            actor_network=self._actor_network,
-            clip=False,
+    self._collect_policy = actor_policy.ActorPolicy(
+        self.time_step_spec,
+        self.action_spec,
+        actor_network=_NoisyActor(
+            self._actor_network, self.action_spec, exploration_noise_std
         ),
-        _Noise(exploration_noise_std),
+        clip=False,
     )
-
-
-class _Noise(NamedTuple):
-  """Normal noise of actions, in halves of their ranges."""
-
-  deviation: float
-  limit: float = float('inf')
-
-  def add(
-      self,
-      actions: types.NestedTensor,
-      action_spec: types.NestedTensorSpec,
-      seed: types.Seed | None = None,
-  ) -> types.NestedTensor:
-    """Returns actions [B, ...] with noise, within their bounds."""
-    seeds = tfp.util.SeedStream(seed, salt='action_noise')
-    normal = tfp.distributions.Normal(0.0, self.deviation)
-
-    def noisy(action: tf.Tensor, spec: types.BoundedTensorSpec) -> tf.Tensor:
-      noise = tf.clip_by_value(
-          normal.sample(tf.shape(action), seeds()), -self.limit, self.limit
-      )
-      half_range = (spec.maximum - spec.minimum) / 2
-      return tf.clip_by_value(
-          action + tf.cast(noise, action.dtype) * half_range,
-          spec.minimum,
-          spec.maximum,
-      )
-
-    return tf.nest.map_structure(noisy, actions, action_spec)
 
 
 class _NoisyActor(network.Network):
-  """The actions of an actor with noise."""
+  """The actions of an actor with normal noise, within their bounds."""
 
   def __init__(
       self,
       actor: network.Network,
       action_spec: types.NestedTensorSpec,
-      noise: _Noise,
+      noise_std: float,
+      noise_clip: float = float('inf'),
   ):
+    """Creates the network.
+
+    Args:
+      actor: Network of actions [B, ...].
+      action_spec: Their bounds.
+      noise_std: Deviation of the noise, of half the range of each action.
+      noise_clip: Largest size of the noise, of the same half.
+    """
     super().__init__(actor.input_tensor_spec, state_spec=(), name='NoisyActor')
     self._actor = actor
     self._action_spec = action_spec
-    self._noise = noise
+    self._noise = tfp.distributions.Normal(0.0, noise_std)
+    self._noise_clip = noise_clip
     self.create_variables(actor.input_tensor_spec)
 
   def call(
@@ -124,23 +101,20 @@ class _NoisyActor(network.Network):
     actions, network_state = self._actor(
         observation, step_type, network_state, training=training
     )
-    return self._noise.add(actions, self._action_spec), network_state
+    actions = tf.nest.map_structure(self._add_noise, actions, self._action_spec)
+    return actions, network_state
 
-
-class _NoisyPolicy(gaussian_policy.GaussianPolicy):
-  """The actions of a policy with noise, other in each row."""
-
-  def __init__(self, policy: actor_policy.ActorPolicy, noise: _Noise):
-    super().__init__(policy)
-    self._noise = noise
-
-  def _action(
-      self,
-      time_step: ts.TimeStep,
-      policy_state: types.NestedTensor,
-      seed: types.Seed | None,
-  ) -> policy_step.PolicyStep:
-    step = self._wrapped_policy.action(time_step, policy_state)
-    return step._replace(
-        action=self._noise.add(step.action, self.action_spec, seed)
+  def _add_noise(
+      self, action: tf.Tensor, spec: types.BoundedTensorSpec
+  ) -> tf.Tensor:
+    noise = tf.clip_by_value(
+        self._noise.sample(tf.shape(action)),
+        -self._noise_clip,
+        self._noise_clip,
+    )
+    half_range = (spec.maximum - spec.minimum) / 2
+    return tf.clip_by_value(
+        action + tf.cast(noise, action.dtype) * half_range,
+        spec.minimum,
+        spec.maximum,
     )

@@ -386,10 +386,11 @@ class SeededPolicy(tf_policy.TFPolicy):
       policy_state: types.NestedTensor,
       seed: types.Seed | None,
   ) -> policy_step.PolicyStep:
-    try:
-      step = self._policy.distribution(time_step, policy_state)
-    except NotImplementedError:
-      with random_numbers.seeded(self._generator):
+    # A policy may sample in `action`, and a network in either.
+    with random_numbers.seeded(self._generator):
+      try:
+        step = self._policy.distribution(time_step, policy_state)
+      except NotImplementedError:
         step = self._policy.action(time_step, policy_state)
     return step._replace(
         action=tf.nest.pack_sequence_as(
