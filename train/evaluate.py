@@ -85,7 +85,9 @@ def _evaluate(args: Any) -> None:
     bound = gin.get_bindings(loaders.load_environment)
     num_agents = bound.get('num_agents') or 1
     environment = loaders.load_environment(
-        num_environments=max(size - size % num_agents, num_agents)
+        num_environments=bound.get(
+            'num_environments', max(size - size % num_agents, num_agents)
+        )
     )
   try:
     policy.check_fits(environment)

@@ -76,8 +76,11 @@ class TwoPoles:
   """A game of two agents, each with a CartPole, from one seed."""
 
   possible_agents = ['a', 'b']
+  num_open = most_open = 0
 
   def __init__(self):
+    TwoPoles.num_open += 1
+    TwoPoles.most_open = max(TwoPoles.most_open, TwoPoles.num_open)
     self._envs = {
         agent: gymnasium.make('CartPole-v1', max_episode_steps=_LIMIT)
         for agent in self.possible_agents
@@ -98,7 +101,7 @@ class TwoPoles:
     return tuple({a: x[i] for a, x in found.items()} for i in range(5))
 
   def close(self):
-    pass
+    TwoPoles.num_open -= 1
 
 
 def test_episodes_of_several_agents_have_the_seed_of_their_game(run, tmp_path):
@@ -111,6 +114,17 @@ def test_episodes_of_several_agents_have_the_seed_of_their_game(run, tmp_path):
   found = [(int(row['seed']), int(row['length_env_steps'])) for row in rows]
   assert found == [(seed, _length(seed)[0]) for seed in (3, 3, 5, 5, 7)]
   assert len(set(found)) == 3
+
+
+@pytest.mark.parametrize(('num_environments', 'most'), [(2, 1), (4, 2)])
+def test_so_many_environments_as_bound(run, num_environments, most):
+  TwoPoles.most_open = 0
+  assert _evaluate(
+      run, '--episodes=6', f'--env={__name__}:TwoPoles',
+      '--gin_bindings=load_environment.num_agents = 2',
+      f'--gin_bindings=load_environment.num_environments = {num_environments}',
+  ) == 0
+  assert (TwoPoles.num_open, TwoPoles.most_open) == (0, most)
 
 
 def test_env_and_bindings_win_over_the_run(run, capsys):
