@@ -57,7 +57,6 @@ class Archive:
   Attributes:
     keys: Key of each cell, [cells]; `ENDED` for those of ended episodes.
     nodes: Nodes by their numbers.
-    is_full: Whether a new cell was refused.
   """
 
   def __init__(
@@ -75,7 +74,6 @@ class Archive:
     self._counts_unfinished = counts_unfinished
     self.keys: list[Hashable | None] = []
     self.nodes: dict[int, Node] = {}
-    self.is_full = False
     self._next_node = 0
     self._roots: list[int] = []  # Node by world.
     self._best: list[int | None] = []  # Cell by world.
@@ -87,6 +85,11 @@ class Archive:
 
   def __len__(self) -> int:
     return len(self.keys)
+
+  @property
+  def is_full(self) -> bool:
+    """Whether new cells are refused, but for those of ended episodes."""
+    return len(self) >= self._max_cells
 
   @property
   def num_worlds(self) -> int:
@@ -144,8 +147,7 @@ class Archive:
     """
     cell = self._cells.get((world, key))
     if cell is None:
-      if len(self) >= self._max_cells and key is not ENDED:
-        self.is_full = True
+      if self.is_full and key is not ENDED:
         return None
       node = self._add_node(parent, actions)
       cell = self._add_cell(world, key, node, score, length)
@@ -324,7 +326,6 @@ class Archive:
         pair: cell
         for cell, pair in enumerate(zip(worlds, self.keys, strict=True))
     }
-    self.is_full = False
 
   def _add_node(self, parent: int, actions: bytes) -> int:
     node = self._next_node

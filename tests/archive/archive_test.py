@@ -197,9 +197,13 @@ def test_worlds_get_their_turn_when_others_are_solved():
 def test_full_archive_improves_what_it_has():
   archive = archive_lib.Archive(max_cells=2)
   root = archive.add_world(0)
+  assert not archive.is_full
   assert archive.offer(0, 1, root, b'11', 0.0, 2) is not None
   assert archive.offer(0, 2, root, b'2', 9.0, 1) is None
   assert archive.is_full and len(archive) == 2
+  resumed = archive_lib.Archive(max_cells=2)
+  resumed.set_state(archive.get_state())
+  assert resumed.is_full
   assert archive.offer(0, 1, root, b'1', 0.0, 1) is not None
   assert archive.actions_to(int(archive.column('node')[1])) == b'1'
 
