@@ -182,6 +182,13 @@ def test_links():
   assert not wrong
 
 
+def test_readme_says_what_every_page_is_for():
+  text = (source_tree.ROOT / 'README.md').read_text(encoding='utf-8')
+  table = text[text.index('## Where to go') :]
+  named = re.findall(r'\[(docs/\w+\.md)\]\(\1\)', table)
+  assert sorted(named) == [x for x in pages.NAMES if x.startswith('docs/')]
+
+
 def test_names_of_other_libraries_are_all_on_their_page():
   text = (source_tree.ROOT / 'docs/coming_from.md').read_text(encoding='utf-8')
   assert not [name for name in foreign_names.INSTEAD if f'`{name}`' not in text]
