@@ -18,6 +18,8 @@ FIRST, MID, LAST = 0, 1, 2
 _OBSERVATION = dict(
     place=tensor_spec.BoundedTensorSpec([2], tf.float32, -9.0, 9.0),
     key=tensor_spec.BoundedTensorSpec([], tf.int64, 0, 3),
+    # Networks that whiten integers declare them as floats.
+    ram=tensor_spec.BoundedTensorSpec([1], tf.uint8, 0, 255),
 )
 _ACTION = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 2)
 _C, _M = 0.7, 1.5
@@ -43,6 +45,7 @@ def _observations(generator, shape):
   return dict(
       place=generator.choice(np.float32([0.0, -0.0, 1.0]), [*shape, 2]),
       key=generator.integers(0, 2, shape),
+      ram=np.full([*shape, 1], 7, np.uint8),
   )
 
 
