@@ -51,6 +51,7 @@ class ScaledTd3Agent(td3_agent.Td3Agent):
     )
     # The parent adds noise of deviation 0 to that of this network.
     self._target_actor_network = _NoisyActor(
+        self.time_step_spec.observation,
         target_actor_network,
         self.action_spec,
         target_policy_noise,
@@ -60,7 +61,10 @@ class ScaledTd3Agent(td3_agent.Td3Agent):
         self.time_step_spec,
         self.action_spec,
         actor_network=_NoisyActor(
-            self._actor_network, self.action_spec, exploration_noise_std
+            self.time_step_spec.observation,
+            self._actor_network,
+            self.action_spec,
+            exploration_noise_std,
         ),
         clip=False,
     )
@@ -71,6 +75,7 @@ class _NoisyActor(network.Network):
 
   def __init__(
       self,
+      observation_spec: types.NestedTensorSpec,
       actor: network.Network,
       action_spec: types.NestedTensorSpec,
       noise_std: float,
@@ -79,17 +84,19 @@ class _NoisyActor(network.Network):
     """Creates the network.
 
     Args:
+      observation_spec: What an environment shows. An actor may declare floats
+        for integers, which it scales (`encoders.ScalesIntegers`).
       actor: Network of actions [B, ...].
       action_spec: Their bounds.
       noise_std: Deviation of the noise, of half the range of each action.
       noise_clip: Largest size of the noise, of the same half.
     """
-    super().__init__(actor.input_tensor_spec, state_spec=(), name='NoisyActor')
+    super().__init__(observation_spec, state_spec=(), name='NoisyActor')
     self._actor = actor
     self._action_spec = action_spec
     self._noise = tfp.distributions.Normal(0.0, noise_std)
     self._noise_clip = noise_clip
-    self.create_variables(actor.input_tensor_spec)
+    self.create_variables(observation_spec)
 
   def call(
       self,

@@ -36,6 +36,8 @@ _OBSERVATIONS = dict(
         [], tf.int64, 0, 3
     )),
     image=tensor_spec.BoundedTensorSpec([12, 12, 3], tf.uint8, 0, 255),
+    # Networks that whiten integers declare them as floats.
+    memory=tensor_spec.BoundedTensorSpec([5], tf.uint8, 0, 255),
 )
 
 
@@ -296,6 +298,7 @@ def _create(kind, observation_spec, **kwargs):
   """An agent of a factory."""
   create, action = {
       'sac': (agents.create_sac_agent, ACTION),
+      'td3': (agents.create_td3_agent, ACTION),
       'dqn': (agents.create_dqn_agent, CHOICE),
   }[kind]
   if kind != 'dqn':
@@ -306,7 +309,8 @@ def _create(kind, observation_spec, **kwargs):
 
 
 @pytest.mark.parametrize(
-    ('kind', 'observation'), [('sac', 'dict'), ('dqn', 'image')]
+    ('kind', 'observation'),
+    [('sac', 'dict'), ('dqn', 'image'), ('td3', 'memory')],
 )
 def test_without_a_weight_the_agent_is_the_agent_alone(kind, observation):
   spec = _OBSERVATIONS[observation]
