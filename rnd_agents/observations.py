@@ -306,7 +306,7 @@ def describe_observations(
   for i, spec in enumerate(flat):
     own = treatment(spec)
     dtype = getattr(spec.dtype, 'name', spec.dtype)
-    if whitened[i] if whitened else (own.is_wide and whitened is None):
+    if _is_whitened(own, i, whitened):
       seen = 'whitened by running moments'
     elif own.kind == WORDS:
       seen = 'words, each a vector that is learned, in turn by a GRU'
@@ -334,12 +334,12 @@ def describe_observations(
     )
 
 
-def too_large(
+def out_of_scale(
     observation_spec: types.NestedSpec,
     largest: Sequence[float],
-    whitened: Sequence[bool] = (),
+    whitened: Sequence[bool] | None = None,
 ) -> Iterator[str]:
-  """Yields a sentence for each observation that saturates networks.
+  """Yields a sentence for each observation that networks see out of scale.
 
   Args:
     observation_spec: A nest of tensor or array specs.
@@ -347,12 +347,28 @@ def too_large(
     whitened: As for `describe_observations`.
   """
   for i, spec in enumerate(tf.nest.flatten(observation_spec)):
-    is_raw = treatment(spec).kind == FLOATS and not (whitened and whitened[i])
-    if is_raw and largest[i] > LARGEST_RAW:
+    own = treatment(spec)
+    if _is_whitened(own, i, whitened):
+      continue
+    if own.kind == FLOATS and largest[i] > LARGEST_RAW:
       yield (
           f'observation {spec.name!r} reaches {largest[i]:.4g}, and networks'
           ' see it as it is'
       )
+    elif own.is_wide:
+      yield (
+          f'observation {spec.name!r} may be anything from {_brief(own.low)} to'
+          f' {_brief(own.high)} by its space, which gives no scale, and is not'
+          ' whitened'
+      )
+
+
+def _is_whitened(
+    own: Treatment, index: int, whitened: Sequence[bool] | None
+) -> bool:
+  if whitened is None:
+    return own.is_wide
+  return bool(whitened) and whitened[index]
 
 
 def _bounds(spec: Any, dtype: np.dtype) -> tuple[float, float]:

@@ -252,3 +252,22 @@ def test_what_agents_whiten(normalize):
   assert running_statistics.create_observation_normalizer(
       spec['clock'], spec['clock'], False
   ) is None
+
+
+@pytest.mark.parametrize(
+    ('whitened', 'told'),
+    [
+        ((), ['far', 'clock']),  # An agent that whitens nothing.
+        ([True, False, True], []),
+        ([False, False, True], ['far']),
+        (None, ['far']),  # What R2D3Agent and RNDPPOAgent do by default.
+    ],
+)
+def test_what_networks_see_out_of_scale(whitened, told):
+  spec = [
+      tensor_spec.BoundedTensorSpec([2], tf.float32, -1e9, 1e9, 'far'),
+      tensor_spec.BoundedTensorSpec([2], tf.uint8, 0, 255, 'byte'),
+      tensor_spec.BoundedTensorSpec([], tf.int64, 0, 2**40, 'clock'),
+  ]
+  lines = list(observations.out_of_scale(spec, [101.0, 255, 7], whitened))
+  assert [line.split("'")[1] for line in lines] == told

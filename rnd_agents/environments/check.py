@@ -527,7 +527,7 @@ class _Check:
         np.max(np.abs([low, high]), initial=0.0)
         for low, high in zip(lowest, highest, strict=True)
     ]
-    for what in observations.too_large(spec, largest):
+    for what in observations.out_of_scale(spec, largest):
       self._findings.add('observation-scale', f'{what}.')
     for leaf, low, high in zip(
         tf.nest.flatten(spec), lowest, highest, strict=True

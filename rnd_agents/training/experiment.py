@@ -456,10 +456,10 @@ def _check_alike(
 
 
 def _log_observations(
-    whitened: Sequence[bool],
+    whitened: Sequence[bool] | None,
     environment: vector_environment.VectorPyEnvironment,
 ) -> None:
-  """Logs what networks see of each observation, and which saturate them."""
+  """Logs what networks see of each observation, and what out of scale."""
   spec, first = map(
       action_masks.without_mask,
       (
@@ -472,10 +472,10 @@ def _log_observations(
   largest = [
       np.max(np.abs(leaf), initial=0.0) for leaf in tf.nest.flatten(first)
   ]
-  for line in observations.too_large(spec, largest, whitened):
+  for line in observations.out_of_scale(spec, largest, whitened):
     logging.warning(
-        '%s: set normalize_observations = True of the agent, or scale it in a'
-        ' wrapper.',
+        '%s: scale it in a wrapper, or set normalize_observations = True of an'
+        ' RNDPPOAgent or R2D3Agent.',
         line,
     )
 

@@ -101,9 +101,16 @@ class Training(abc.ABC):
     """
     return {}
 
-  def whitened_observations(self, agent: Any) -> Sequence[bool]:
-    """Returns which observations an agent whitens, flat; () for none."""
-    return ()
+  def whitened_observations(self, agent: Any) -> Sequence[bool] | None:
+    """Returns which observations an agent whitens, flat.
+
+    Args:
+      agent: An agent of `build_agent`.
+
+    Returns:
+      () for none; None if it is not known.
+    """
+    return None
 
   @abc.abstractmethod
   def build_learner(
