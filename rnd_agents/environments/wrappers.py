@@ -78,6 +78,13 @@ class ActionRepeat(gymnasium.Wrapper):
     self._num_time_steps = num_time_steps
     self._time_steps = 0
 
+  @property
+  def frame_skip(self) -> int:
+    """Frames of a step: those of each time step, as Atari games have some."""
+    skips = self.env.has_wrapper_attr('frame_skip')
+    inside = self.env.get_wrapper_attr('frame_skip') if skips else 1
+    return inside * self._num_time_steps
+
   def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
     self._time_steps = 0
     return self.env.reset(**kwargs)

@@ -57,6 +57,13 @@ gin.external_configurable(
 
 
 @gin.configurable(module='exploration_test')
+class Skipping(toys.Drift):
+  """As an Atari game of four frames a step."""
+
+  frame_skip = 4
+
+
+@gin.configurable(module='exploration_test')
 def failing_key(observation, env):
   return env.nothing
 
@@ -237,6 +244,17 @@ def test_demonstrations_of_many_worlds(tmp_path, counts_unfinished):
     # An episode that has not ended is cut as a time limit cuts it.
     assert episode.step_type[-1] == ts.StepType.LAST
     assert (terminated or truncated) or counts_unfinished
+
+
+def test_frames_are_those_of_repeated_actions_too(tmp_path):
+  bindings = [
+      x.replace('@Drift', '@exploration_test.Skipping') for x in _DRIFT
+  ]
+  _explore(tmp_path, *bindings, 'load_environment.action_repeat = 3')
+  rows = tiny_runs.rows(tmp_path, 'train')
+  assert len(rows) > 1
+  for row in rows:
+    assert int(row['frames']) == 4 * 3 * int(row['env_steps'])
 
 
 def test_an_environment_that_is_bound_for_training_alone(tmp_path):
