@@ -252,6 +252,14 @@ class CuriousAgent(replay_agent.ReplayAgent):
           'CuriousAgent.predictor_learns_from',
           'create_curious_agent.rnd_learning_rate',
       )
+    elif not self._curiosity.trainable_variables:
+      idle |= without(
+          'create_curious_agent.curiosity_fn',
+          'a curiosity that is trained',
+          'CuriousAgent.predictor_learns_from',
+          'create_curious_agent.rnd_learning_rate',
+          remedy='take one such as create_rnd',
+      )
     if self._n_step == 1:
       idle |= without(
           'CuriousAgent.n_step',

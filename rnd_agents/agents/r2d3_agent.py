@@ -254,6 +254,13 @@ class R2D3Agent(replay_agent.ReplayAgent):
           'R2D3Agent.bonus_weight',
           'create_r2d3_agent.rnd_learning_rate',
       )
+    elif not self._curiosity.trainable_variables:
+      idle |= without(
+          'create_r2d3_agent.curiosity_fn',
+          'a curiosity that is trained',
+          'create_r2d3_agent.rnd_learning_rate',
+          remedy='take one such as create_rnd',
+      )
     if not self._settings.margin_weight:
       idle |= without(
           'R2D3Agent.margin_weight',
