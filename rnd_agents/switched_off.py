@@ -21,6 +21,14 @@ class Idle(NamedTuple):
   why: str
 
 
+_PARTS_OF_CURIOSITIES = (
+    'create_novel_d.novelty_fn',
+    'create_lpm.error_fn',
+    'create_product.curiosity_fns',
+    'create_sum.curiosity_fns',
+    'create_bounded_factor.curiosity_fn',
+)
+
 # By the name of the setting, or of a configurable for all of its parameters.
 Settings = dict[str, Idle]
 
@@ -44,6 +52,22 @@ def without(
   remedy = remedy or f'set {switch}'
   idle = Idle((switch, *also), f'without {what}: {remedy}')
   return dict.fromkeys(names, idle)
+
+
+def without_training(create_agent: str, *names: str) -> Settings:
+  """Returns settings that need a curiosity with networks.
+
+  Args:
+    create_agent: Name of the function with the argument `curiosity_fn`.
+    *names: Their names.
+  """
+  return without(
+      f'{create_agent}.curiosity_fn',
+      'a curiosity that is trained',
+      *names,
+      remedy='take one such as create_rnd',
+      also=_PARTS_OF_CURIOSITIES,
+  )
 
 
 def in_scope(scope: str, settings: Settings) -> Settings:

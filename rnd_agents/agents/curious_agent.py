@@ -253,12 +253,10 @@ class CuriousAgent(replay_agent.ReplayAgent):
           'create_curious_agent.rnd_learning_rate',
       )
     elif not self._curiosity.trainable_variables:
-      idle |= without(
-          'create_curious_agent.curiosity_fn',
-          'a curiosity that is trained',
+      idle |= switched_off.without_training(
+          'create_curious_agent',
           'CuriousAgent.predictor_learns_from',
           'create_curious_agent.rnd_learning_rate',
-          remedy='take one such as create_rnd',
       )
     if self._n_step == 1:
       idle |= without(

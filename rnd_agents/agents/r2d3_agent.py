@@ -255,11 +255,8 @@ class R2D3Agent(replay_agent.ReplayAgent):
           'create_r2d3_agent.rnd_learning_rate',
       )
     elif not self._curiosity.trainable_variables:
-      idle |= without(
-          'create_r2d3_agent.curiosity_fn',
-          'a curiosity that is trained',
-          'create_r2d3_agent.rnd_learning_rate',
-          remedy='take one such as create_rnd',
+      idle |= switched_off.without_training(
+          'create_r2d3_agent', 'create_r2d3_agent.rnd_learning_rate'
       )
     if not self._settings.margin_weight:
       idle |= without(

@@ -519,6 +519,14 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
           'RNDPPOAgent.intrinsic_termination_discount',
           remedy='set RNDPPOAgent.intrinsic_advantage_coefficient above 0',
       )
+    elif not any(
+        each.trainable_variables for each in self._return_streams.curiosities
+    ):
+      idle |= switched_off.without_training(
+          'create_rnd_ppo_agent',
+          'create_rnd_ppo_agent.rnd_learning_rate',
+          'RNDPPOAgent.predictor_proportion',
+      )
     if all(scaler is None for scaler in self._return_streams.scalers):
       idle |= without(
           'RNDPPOAgent.normalize_rewards',

@@ -102,6 +102,15 @@ _TABLE = [
     (_R2D3, 'ReplayTraining.pretraining_eval_interval_train_steps = 9',
      'set ReplayTraining.num_pretraining_steps',
      '\n'.join((*_DEMOS, 'ReplayTraining.num_pretraining_steps = 9'))),
+    (('create_rnd_ppo_agent.curiosity_fn = @create_counts',),
+     'create_rnd_ppo_agent.rnd_learning_rate = 3e-06',
+     'take one such as create_rnd',
+     'create_rnd_ppo_agent.curiosity_fn = @create_rnd'),
+    (('create_rnd_ppo_agent.curiosity_fn = @create_counts',),
+     'RNDPPOAgent.predictor_proportion = 0.5',
+     'take one such as create_rnd',
+     'create_networks.num_values = 3\n'
+     'create_rnd_ppo_agent.curiosity_fn = (@create_counts, @create_rnd)'),
     ((), 'RNDPPOAgent.reward_norm_clipping = 1.0',
      'set RNDPPOAgent.normalize_rewards = True',
      'RNDPPOAgent.normalize_rewards = True'),
@@ -185,6 +194,12 @@ def test_a_macro_turns_a_part_off_as_its_value_does(tmp_path):
             (*_DQN, 'ReplayTraining.epsilon_fn = @linear_epsilon',
              'linear_epsilon.num_env_steps = 9'),
             _SAC[2],
+        ),
+        # Counts in place of the networks of a curiosity.
+        (
+            (*_DQN, 'create_curious_agent.curiosity_fn = @create_novel_d',
+             'create_curious_agent.rnd_learning_rate = 3e-06'),
+            'create_novel_d.novelty_fn = @create_counts',
         ),
         # Both levels, of which one has a setting of its own.
         (
