@@ -191,6 +191,11 @@ def _collect(args: Any) -> int:
           ' load_environment.num_agents puts several into each: collect from an'
           ' environment without it.'
       )
+    if 'num_environments' in bound:
+      raise errors.InvalidValue(
+          'load_environment.num_environments has no effect here: give'
+          ' --num_environments.'
+      )
     environment = loaders.load_environment(num_environments=size)
   stopped_by: list[str] = []
   try:

@@ -286,6 +286,9 @@ def take_0(observation):
         (('--env=tests.environments.parallel_agents_test:Relay',
           f'--expert={__name__}:take_0', '--num_environments=6',
           '--gin_bindings=load_environment.num_agents = 3'), 'num_agents'),
+        ((f'--env={_CUE_LOCK}', '--expert',
+          '--gin_bindings=load_environment.num_environments = 2'),
+         'give --num_environments'),
     ],
 )
 def test_mistakes_end_with_one_sentence(tmp_path, capsys, argv, message):
