@@ -253,6 +253,7 @@ def _key_corridors():
       'keys unseen': (),
       'keys and balls unseen': (f"{_HIDDEN}('key', 'ball')",),
       'all seen': _SEES_ALL,
+      'no bonus': (_NO_BONUS, 'train_eval.num_env_steps = 2_500_000'),
   }
   return _jobs(
       {label: ('key_corridor.gin', *its) for label, its in settings.items()}, 3
