@@ -29,6 +29,7 @@ from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
 from rnd_agents.environments import parallel_agents
 from rnd_agents.environments import vector_environment
+from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import demonstration_recorder
 from rnd_agents.evaluation import saved_policy
@@ -237,12 +238,10 @@ class ExplorationRun(runs.BaseRun):
     if self.log.last('train', 'env_steps') == env_steps:
       return
     env, archive = self.explorer.env, self.explorer.archive
-    skips = env.has_wrapper_attr('frame_skip')
-    frame_skip = env.get_wrapper_attr('frame_skip') if skips else 1
     target = self.config.target_score
     solved = archive.solved_worlds(-np.inf if target is None else target)
     metrics: dict[str, float] = dict(
-        frames=int(env_steps * frame_skip),
+        frames=int(env_steps * wrappers.frames_of_step(env)),
         cells=len(archive),
         solved_worlds=int(solved.sum()),
     )

@@ -81,9 +81,7 @@ class ActionRepeat(gymnasium.Wrapper):
   @property
   def frame_skip(self) -> int:
     """Frames of a step: those of each time step, as Atari games have some."""
-    skips = self.env.has_wrapper_attr('frame_skip')
-    inside = self.env.get_wrapper_attr('frame_skip') if skips else 1
-    return inside * self._num_time_steps
+    return frames_of_step(self.env) * self._num_time_steps
 
   def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
     self._time_steps = 0
@@ -225,6 +223,12 @@ class FireReset(_FirstActions):
 
   def _first_actions(self) -> Sequence[Any]:
     return self._actions
+
+
+def frames_of_step(env: gymnasium.Env) -> int:
+  """Returns the `frame_skip` of an environment or its wrappers; 1 without."""
+  skips = env.has_wrapper_attr('frame_skip')
+  return env.get_wrapper_attr('frame_skip') if skips else 1
 
 
 def _check_actions(
