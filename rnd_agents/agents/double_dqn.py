@@ -17,6 +17,7 @@ from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import r2d3_policy
 from rnd_agents.curiosity import episodic_memory
+from rnd_agents.networks import encoders
 
 # Observations share their counts if their hashes agree modulo this number.
 _NUM_BUCKETS = 2**17
@@ -61,20 +62,15 @@ class EpsilonDqnAgent(dqn_agent.DdqnAgent):
     if self._eval_epsilon:
       self._eval_policy = epsilon_greedy(self._q_network, self._eval_epsilon)
     # `DdqnAgent` takes the actions of its targets from the first one.
-    return greedy, epsilon_greedy(
-        self._acting_network(time_step_spec.observation), self._epsilon_greedy
-    )
+    return greedy, epsilon_greedy(self._acting_network(), self._epsilon_greedy)
 
   @property
   def policy(self) -> tf_policy.TFPolicy:
     """The policy that is evaluated and saved."""
     return self._eval_policy
 
-  def _acting_network(
-      self, observation_spec: types.NestedTensorSpec
-  ) -> network.Network:
+  def _acting_network(self) -> network.Network:
     """Returns the network by which the collect policy acts."""
-    del observation_spec
     return self._q_network
 
 
@@ -122,10 +118,8 @@ class OptimisticDqnAgent(EpsilonDqnAgent):
     self._tried = _TriedActions(num_actions, optimism, optimism_exponent)
     super().__init__(time_step_spec, action_spec, *args, **kwargs)
 
-  def _acting_network(
-      self, observation_spec: types.NestedTensorSpec
-  ) -> network.Network:
-    return _OptimisticQNetwork(observation_spec, self._q_network, self._tried)
+  def _acting_network(self) -> network.Network:
+    return _OptimisticQNetwork(self._q_network, self._tried)
 
   def _compute_next_q_values(
       self, next_time_steps: ts.TimeStep, info: types.NestedTensor
@@ -198,23 +192,16 @@ class _TriedActions(tf.Module):
 
 
 class _OptimisticQNetwork(network.Network):
-  """Q+ of a Q-network; its variables have the counts, for workers.
+  """Q+ of a Q-network; its variables have the counts, for workers."""
 
-  Its input is what an environment shows: a Q-network may declare floats for
-  integers, which it scales (`encoders.ScalesIntegers`).
-  """
-
-  def __init__(
-      self,
-      observation_spec: types.NestedTensorSpec,
-      q_network: network.Network,
-      tried: _TriedActions,
-  ):
+  def __init__(self, q_network: network.Network, tried: _TriedActions):
     if tf.nest.flatten(q_network.state_spec):
       raise errors.InvalidValue(
           'create_dqn_agent.optimism needs a Q-network without a memory.'
       )
-    super().__init__(observation_spec, name='OptimisticQNetwork')
+    super().__init__(
+        encoders.environment_spec(q_network), name='OptimisticQNetwork'
+    )
     self._q_network = q_network
     self._tried = tried
 

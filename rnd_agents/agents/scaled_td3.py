@@ -11,6 +11,8 @@ from tf_agents.networks import network
 from tf_agents.policies import actor_policy
 from tf_agents.typing import types
 
+from rnd_agents.networks import encoders
+
 
 class ScaledTd3Agent(td3_agent.Td3Agent):
   """TD3 with noise in halves of the actions' ranges, and targets within them.
@@ -51,7 +53,6 @@ class ScaledTd3Agent(td3_agent.Td3Agent):
     )
     # The parent adds noise of deviation 0 to that of this network.
     self._target_actor_network = _NoisyActor(
-        self.time_step_spec.observation,
         target_actor_network,
         self.action_spec,
         target_policy_noise,
@@ -61,7 +62,6 @@ class ScaledTd3Agent(td3_agent.Td3Agent):
         self.time_step_spec,
         self.action_spec,
         actor_network=_NoisyActor(
-            self.time_step_spec.observation,
             self._actor_network,
             self.action_spec,
             exploration_noise_std,
@@ -75,7 +75,6 @@ class _NoisyActor(network.Network):
 
   def __init__(
       self,
-      observation_spec: types.NestedTensorSpec,
       actor: network.Network,
       action_spec: types.NestedTensorSpec,
       noise_std: float,
@@ -84,19 +83,19 @@ class _NoisyActor(network.Network):
     """Creates the network.
 
     Args:
-      observation_spec: What an environment shows. An actor may declare floats
-        for integers, which it scales (`encoders.ScalesIntegers`).
       actor: Network of actions [B, ...].
       action_spec: Their bounds.
       noise_std: Deviation of the noise, of half the range of each action.
       noise_clip: Largest size of the noise, of the same half.
     """
-    super().__init__(observation_spec, state_spec=(), name='NoisyActor')
+    super().__init__(
+        encoders.environment_spec(actor), state_spec=(), name='NoisyActor'
+    )
     self._actor = actor
     self._action_spec = action_spec
     self._noise = tfp.distributions.Normal(0.0, noise_std)
     self._noise_clip = noise_clip
-    self.create_variables(observation_spec)
+    self.create_variables()
 
   def call(
       self,

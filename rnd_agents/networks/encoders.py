@@ -147,6 +147,17 @@ class ScalesIntegers(network.Network):
     )
 
 
+def environment_spec(net: network.Network) -> types.NestedTensorSpec:
+  """Returns the specs of what environments show a network, with integers.
+
+  What calls the network with observations of environments has these as its own
+  `input_tensor_spec`.
+  """
+  if isinstance(net, ScalesIntegers):
+    return net.observation_spec
+  return net.input_tensor_spec
+
+
 class Encoder(ScalesIntegers, equal_rows.MergesEqualRows):
   """An `EncodingNetwork` of what environments show."""
 
