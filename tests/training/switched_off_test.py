@@ -2,12 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings that another one turns off are refused where they are given."""
 
+import importlib
+import inspect
+import pkgutil
+import typing
+
 import gin
 import pytest
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import curiosity as curiosity_package
 from rnd_agents import errors
+from rnd_agents import switched_off
 from rnd_agents.collecting import collector
+from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from tests import tiny_runs
@@ -293,3 +301,25 @@ def test_before_the_run_leaves_a_file(tmp_path):
         settings=tiny_runs.SETTINGS,
     )
   assert not (tmp_path / 'run' / 'run.json').exists()
+
+
+def _takes_curiosities(parameter):
+  kinds = parameter.annotation, *typing.get_args(parameter.annotation)
+  return curiosity_lib.CuriosityFn in kinds
+
+
+def test_a_curiosity_made_of_others_can_be_what_turns_training_off():
+  taken = {
+      f'{name}.{parameter.name}'
+      for _, module, _ in pkgutil.iter_modules(curiosity_package.__path__)
+      for name, value in vars(
+          importlib.import_module(f'rnd_agents.curiosity.{module}')
+      ).items()
+      if name.startswith('create_')
+      for parameter in inspect.signature(value).parameters.values()
+      if _takes_curiosities(parameter)
+  }
+
+  idle = switched_off.without_training('create_curious_agent', 'lr')['lr']
+
+  assert taken == set(idle.switches[1:])
