@@ -13,14 +13,18 @@ from tf_agents.agents.categorical_dqn import categorical_dqn_agent
 from tf_agents.agents.ddpg import ddpg_agent
 from tf_agents.policies import greedy_policy
 from tf_agents.policies import ou_noise_policy
+from tf_agents.policies import tf_policy
+from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import random_numbers
 from rnd_agents import ranges
+from rnd_agents import spec_differences
 from rnd_agents import switched_off
 from rnd_agents.agents import double_dqn
+from rnd_agents.agents import normalizing_policy
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import r2d3_policy
 from rnd_agents.agents import replay_agent
@@ -28,6 +32,7 @@ from rnd_agents.agents import two_stream_sac
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.ops import q_learning
 from rnd_agents.statistics import finite
+from rnd_agents.statistics import running_statistics
 
 _LEARNS_FROM = ('sampled', 'collected')
 # The loss of the first one ignores weights, and the actor's loss of the second
@@ -63,7 +68,7 @@ class CuriousLossInfo(NamedTuple):
 
 @gin.configurable(
     module='rnd_agents',
-    denylist=['agent', 'curiosity', 'rnd_optimizer'],
+    denylist=['agent', 'curiosity', 'rnd_optimizer', 'observation_normalizer'],
 )
 class CuriousAgent(replay_agent.ReplayAgent):
   """A `DqnAgent`, `SacAgent`, `Td3Agent` or similar one with a curiosity.
@@ -92,6 +97,9 @@ class CuriousAgent(replay_agent.ReplayAgent):
       discount_factor: float | None = None,
       greedy_eval: bool = True,
       predictor_learns_from: str = 'sampled',
+      observation_normalizer: (
+          running_statistics.ObservationNormalizer | None
+      ) = None,
       name: str = 'CuriousAgent',
   ):
     """Creates the agent.
@@ -123,6 +131,9 @@ class CuriousAgent(replay_agent.ReplayAgent):
         step on each row of all environments as it is collected, so that a place
         becomes known by visits alone, however often it is replayed. Statistics
         follow the collected rows in both cases (`ReplayAgent`).
+      observation_normalizer: Whitens observations for the agent, which is built
+        for its `normalized_spec`; None if the agent sees them as they are.
+        `update_statistics` updates its statistics.
       name: Name of the agent.
     """
     tf.Module.__init__(self, name=name)
@@ -163,7 +174,14 @@ class CuriousAgent(replay_agent.ReplayAgent):
           'CuriousAgent.discount_factor is missing: n_step ='
           f' {n_step} needs the gamma of {type(agent).__name__}.'
       )
+    time_step_spec = agent.time_step_spec
+    if observation_normalizer is not None:
+      _check_normalizer(observation_normalizer, agent)
+      time_step_spec = time_step_spec._replace(
+          observation=observation_normalizer.spec
+      )
     self._agent = agent
+    self.observation_normalizer = observation_normalizer
     self._extrinsic_coefficient = extrinsic_coefficient
     self._n_step = int(n_step)
     self._discount_factor = float(discount_factor)
@@ -176,10 +194,10 @@ class CuriousAgent(replay_agent.ReplayAgent):
     if greedy_eval and not isinstance(policy, as_it_is):
       policy = greedy_policy.GreedyPolicy(policy)
     super().__init__(
-        agent.time_step_spec,
+        time_step_spec,
         agent.action_spec,
-        policy,
-        agent.collect_policy,
+        self._shown(policy, time_step_spec),
+        self._shown(agent.collect_policy, time_step_spec),
         train_sequence_length=None,
         train_step_counter=agent.train_step_counter,
     )
@@ -188,6 +206,16 @@ class CuriousAgent(replay_agent.ReplayAgent):
         rnd_optimizer,
         bonus_weight,
         learns_from_sampled=learns_from_sampled,
+    )
+
+  def _shown(
+      self, policy: tf_policy.TFPolicy, time_step_spec: ts.TimeStep
+  ) -> tf_policy.TFPolicy:
+    """Returns a policy of the agent inside, of observations as they are."""
+    if self.observation_normalizer is None:
+      return policy
+    return normalizing_policy.NormalizingPolicy(
+        policy, time_step_spec, self.observation_normalizer
     )
 
   @property
@@ -219,6 +247,17 @@ class CuriousAgent(replay_agent.ReplayAgent):
     )
     found = [*vars(self._agent).values(), self._rnd_optimizer]
     return [each for each in found if isinstance(each, kinds)]
+
+  @property
+  def collect_epsilon(self) -> types.Float | None:
+    """Probability of random actions when collecting; None without any."""
+    return r2d3_policy.epsilon_of(self._agent.collect_policy)
+
+  @property
+  def sampled_policy(self) -> tf_policy.TFPolicy:
+    """The collect policy for any batch: with the mean of its epsilons."""
+    policy = r2d3_policy.for_any_batch(self._agent.collect_policy)
+    return self._shown(policy, self.time_step_spec)
 
   @property
   def _is_optimistic(self) -> bool:
@@ -365,13 +404,19 @@ class CuriousAgent(replay_agent.ReplayAgent):
   def _single_transitions(
       self, experience: trajectory.Trajectory, rewards: tf.Tensor
   ) -> trajectory.Trajectory:
-    """Returns steps [B * T, 2] of sequences [B, T+1], for a one-step target.
+    """Returns steps [B * T, 2] of sequences [B, T+1], as the agent takes them.
 
     Args:
       experience: A `Trajectory` [B, T+1].
       rewards: Floats [B, T] in place of its rewards.
     """
     experience = experience.replace(policy_info=())
+    if self.observation_normalizer is not None:
+      experience = experience.replace(
+          observation=self.observation_normalizer.normalize(
+              experience.observation
+          )
+      )
     joined = self._join(rewards, experience, self._discount_factor)
     end = tf.nest.map_structure(
         lambda x: tf.gather(x, joined.ends, axis=1, batch_dims=1), experience
@@ -456,6 +501,31 @@ def _check_agent(agent: tf_agent.TFAgent) -> None:
         ' environments and in no checkpoint: a run that resumes draws other'
         ' actions. Take create_td3_agent where that matters.',
         name,
+    )
+
+
+def _check_normalizer(
+    normalizer: running_statistics.ObservationNormalizer,
+    agent: tf_agent.TFAgent,
+) -> None:
+  """Raises InvalidValue for an agent that cannot take whitened observations."""
+  faults = spec_differences.differences(
+      agent.time_step_spec.observation,
+      normalizer.normalized_spec,
+      'observation',
+  )
+  if faults:
+    raise errors.InvalidValue(
+        'CuriousAgent.agent must be built for whitened observations,'
+        ' observation_normalizer.normalized_spec: its'
+        f' {"; its ".join(faults)}.'
+    )
+  if isinstance(agent, double_dqn.OptimisticDqnAgent):
+    raise errors.InvalidValue(
+        'create_dqn_agent.optimism counts observations, and these are whitened'
+        ' by statistics that change: scale them in a wrapper'
+        ' (load_environment.wrappers), integers of more than 256 values too, in'
+        ' place of create_curious_agent.normalize_observations.'
     )
 
 

@@ -13,6 +13,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
 from rnd_agents import errors
+from rnd_agents import observations
 from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
 from rnd_agents.agents import curious_agent
@@ -20,6 +21,7 @@ from rnd_agents.agents import double_dqn
 from rnd_agents.agents import optimizers
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.networks import q_network as q_network_lib
+from rnd_agents.statistics import running_statistics
 
 # Builds an agent from time step spec, action spec and epsilon.
 AgentFn = Callable[..., tf_agent.TFAgent]
@@ -39,6 +41,7 @@ def create_curious_agent(
     agent_fn: AgentFn | None = None,
     curiosity_fn: curiosity_lib.CuriosityFn | None = None,
     rnd_learning_rate: agent_factory.LearningRate | None = None,
+    normalize_observations: bool = False,
 ) -> curious_agent.CuriousAgent:
   """Builds a `CuriousAgent`; a value of `ReplayTraining.create_agent`.
 
@@ -53,11 +56,15 @@ def create_curious_agent(
     curiosity_fn: Function from (time_step_spec, action_spec) to the agent's
       `Curiosity`, such as `create_rnd`; None for the agent alone.
     rnd_learning_rate: Learning rate of the curiosity's Adam; None for 1e-4.
+    normalize_observations: Whether the agent sees numbers of observations
+      whitened by running statistics of the collected rows. Integers of more
+      than 256 values always are, since their bounds give no scale.
 
   Returns:
     The agent, initialized.
   """
   owner = 'create_curious_agent.'
+  ranges.check_flags(owner, normalize_observations=normalize_observations)
   if not callable(agent_fn):
     raise errors.InvalidType(
         f'{owner}agent_fn must be a function that builds an agent, such as'
@@ -71,10 +78,18 @@ def create_curious_agent(
   curiosity, rnd_optimizer = agent_factory.create_curiosity(
       owner, curiosity_fn, rnd_learning_rate, time_step_spec, action_spec
   )
+  shown = time_step_spec.observation
+  normalizer = running_statistics.create_observation_normalizer(
+      shown, observations.network_spec(shown), normalize_observations
+  )
+  seen_spec = time_step_spec
+  if normalizer is not None:
+    seen_spec = seen_spec._replace(observation=normalizer.normalized_spec)
   agent = curious_agent.CuriousAgent(
-      agent_fn(time_step_spec, action_spec, collect_epsilon),
+      agent_fn(seen_spec, action_spec, collect_epsilon),
       curiosity,
       rnd_optimizer,
+      observation_normalizer=normalizer,
   )
   agent.initialize()
   return agent

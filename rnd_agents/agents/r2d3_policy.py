@@ -141,6 +141,18 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     )
 
 
+def epsilon_of(policy: tf_policy.TFPolicy) -> types.Float | None:
+  """Returns the probability of random actions; None for other policies."""
+  return policy.epsilon if isinstance(policy, EpsilonGreedyQPolicy) else None
+
+
+def for_any_batch(policy: tf_policy.TFPolicy) -> tf_policy.TFPolicy:
+  """Returns a policy with the mean of its epsilons, if it has some."""
+  if isinstance(policy, EpsilonGreedyQPolicy):
+    return policy.for_any_batch()
+  return policy
+
+
 def _are_probabilities(epsilon: types.Float) -> bool:
   array = np.asarray(epsilon)
   is_number = array.dtype.kind in 'biuf'

@@ -88,18 +88,12 @@ class ReplayAgent(tf_agent.TFAgent):
   @property
   def collect_epsilon(self) -> types.Float | None:
     """Probability of random actions when collecting; None without any."""
-    policy = self.collect_policy
-    if isinstance(policy, r2d3_policy.EpsilonGreedyQPolicy):
-      return policy.epsilon
-    return None
+    return r2d3_policy.epsilon_of(self.collect_policy)
 
   @property
   def sampled_policy(self) -> tf_policy.TFPolicy:
     """The collect policy for any batch: with the mean of its epsilons."""
-    policy = self.collect_policy
-    if isinstance(policy, r2d3_policy.EpsilonGreedyQPolicy):
-      return policy.for_any_batch()
-    return policy
+    return r2d3_policy.for_any_batch(self.collect_policy)
 
   def idle_settings(self) -> switched_off.Settings:
     """Returns settings in gin that this agent makes no use of."""

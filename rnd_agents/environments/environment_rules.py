@@ -44,8 +44,8 @@ RULES = {
         ' so that pictures from 0 to 1 are black: leave it out, since networks'
         ' divide by 255.'),
     'observation-scale': (
-        WARNING, 'Set normalize_observations = True of RNDPPOAgent or'
-        ' R2D3Agent, or scale it in a wrapper.'),
+        WARNING, 'Set normalize_observations = True of RNDPPOAgent, R2D3Agent'
+        ' or create_curious_agent, or scale it in a wrapper.'),
     'episode-end': (
         WARNING, 'Give a time limit: load_environment(...,'
         ' max_episode_steps=N).'),

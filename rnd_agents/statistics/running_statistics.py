@@ -154,6 +154,28 @@ class ObservationNormalizer(tf.Module):
         for spec, is_whitened in zip(specs, whitened, strict=True)
     ]
 
+  @property
+  def spec(self) -> types.NestedTensorSpec:
+    """Specs of the observations as they are."""
+    return self._spec
+
+  @property
+  def normalized_spec(self) -> types.NestedTensorSpec:
+    """Specs of what `normalize` returns."""
+    flat = [
+        leaf
+        if own is None
+        else tf.TensorSpec(
+            leaf.shape,
+            leaf.dtype if leaf.dtype.is_floating else tf.float32,
+            leaf.name,
+        )
+        for own, leaf in zip(
+            self._flat_moments, tf.nest.flatten(self._spec), strict=True
+        )
+    ]
+    return tf.nest.pack_sequence_as(self._spec, flat)
+
   def normalize(self, observations: types.NestedTensor) -> types.NestedTensor:
     """Whitens a nest of tensors [outer..., *spec.shape]; to floats."""
 

@@ -474,8 +474,8 @@ def _log_observations(
   ]
   for line in observations.out_of_scale(spec, largest, whitened):
     logging.warning(
-        '%s: scale it in a wrapper, or set normalize_observations = True of an'
-        ' RNDPPOAgent or R2D3Agent.',
+        '%s: scale it in a wrapper, or set normalize_observations = True of'
+        ' RNDPPOAgent, R2D3Agent or create_curious_agent.',
         line,
     )
 

@@ -486,3 +486,102 @@ def test_any_batch_acts_with_the_mean_epsilon():
   steps = ts.restart(tf.zeros([3, 2]), 3)
   drawn = agent.sampled_policy.distribution(steps).action.probs_parameter()
   np.testing.assert_allclose(np.max(drawn, axis=-1), 0.5 + 0.5 / 3, rtol=1e-5)
+
+
+def _whitened(values, rows, first_weight):
+  """[..., n] by the moments of rows and of a first one with mean 0, variance 1.
+
+  At most five deviations.
+  """
+  total = len(rows) + first_weight
+  mean = np.sum(rows, axis=0) / total
+  squares = np.sum((rows - mean) ** 2, axis=0)
+  variance = (squares + first_weight * (1.0 + mean**2)) / total
+  return np.clip((values - mean) / np.sqrt(variance), -5.0, 5.0)
+
+
+_CLOCK = tensor_spec.BoundedTensorSpec([1], tf.int64, 0, 10**12, 'clock')
+_POSITION = tensor_spec.TensorSpec([2], tf.float32, 'position')
+
+
+@pytest.mark.parametrize('kind', ['sac', 'td3', 'dqn'])
+@pytest.mark.parametrize('whitens_all', [False, True])
+def test_the_agent_inside_sees_what_is_whitened_by_collected_rows(
+    kind, whitens_all
+):
+  spec = dict(clock=_CLOCK, position=_POSITION)
+  seen = dict(clock=tf.TensorSpec([1], tf.float32, 'clock'), position=_POSITION)
+  agent = agents.create_curious_agent(
+      ts.time_step_spec(spec),
+      CHOICE if kind == 'dqn' else ACTION,
+      agent_fn=lambda *args: _create(kind, args[0].observation),
+      normalize_observations=whitens_all,
+  )
+  assert agent.time_step_spec.observation == spec
+  assert agent.agent.time_step_spec.observation == seen
+  assert agent.acts_by_statistics
+  alone = agents.CuriousAgent(_create(kind, seen))
+  for variable, value in zip(
+      alone.agent.variables, agent.agent.variables, strict=True
+  ):
+    variable.assign(value)
+  alone._generator.reset(agent._generator.state)
+  generator = np.random.default_rng(1)
+  clock = 1_000_000_000 + generator.integers(0, 1_000, [40, 1])
+  position = generator.normal([50.0, -3.0], [7.0, 0.1], [40, 2])
+  action = np.zeros([2, 2, 1], np.float32)
+  if kind == 'dqn':
+    action = np.zeros([2, 2], np.int64)
+
+  def rows(clock, position):
+    return rows_of(
+        [[FIRST, MID], [MID, LAST]],
+        dict(clock=clock, position=position.astype(np.float32)),
+        [[1, 2], [3, 4]],
+        [[1, 1], [0, 1]],
+        action=action,
+    )
+
+  for i in range(40):
+    row = rows(
+        np.broadcast_to(clock[i], [2, 2, 1]),
+        np.broadcast_to(position[i], [2, 2, 2]),
+    )
+    agent.update_statistics(tf.nest.map_structure(lambda x: x[:1, 0], row))
+  shown = clock[:4].reshape([2, 2, 1]), position[:4].reshape([2, 2, 2])
+  by_hand = [_whitened(shown[0], clock, 0.0).astype(np.float32), shown[1]]
+  if whitens_all:
+    by_hand[1] = _whitened(shown[1], position, 1e-4)
+  whitened = rows(*by_hand)
+  normalized = agent.observation_normalizer.normalize(rows(*shown).observation)
+  tf.nest.map_structure(
+      lambda found, wanted: np.testing.assert_allclose(
+          found, wanted, rtol=1e-4, atol=1e-5
+      ),
+      normalized,
+      whitened.observation,
+  )
+  whitened = whitened.replace(observation=normalized)
+  first = tf.nest.map_structure(lambda x: x[:, 0], rows(*shown).observation)
+  seen_first = tf.nest.map_structure(lambda x: x[:, 0], normalized)
+  for policy, twin in (
+      (agent.policy, alone.policy),
+      (agent.sampled_policy, alone.sampled_policy),
+  ):
+    tf.random.set_seed(3)
+    acted = policy.action(ts.restart(first, 2)).action
+    tf.random.set_seed(3)
+    wanted = twin.action(ts.restart(seen_first, 2)).action
+    np.testing.assert_array_equal(acted, wanted)
+  assert agent.collect_epsilon == alone.collect_epsilon
+
+  before = [variable.numpy() for variable in agent.agent.variables]
+  agent.train(rows(*shown))
+  alone.train(whitened)
+  changed = False
+  for variable, twin, old in zip(
+      agent.agent.variables, alone.agent.variables, before, strict=True
+  ):
+    np.testing.assert_array_equal(variable, twin, err_msg=variable.name)
+    changed |= np.any(variable.numpy() != old)
+  assert changed

@@ -16,16 +16,28 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents import agents
 from rnd_agents import curiosity
 from rnd_agents import errors
+from rnd_agents import observations
+from rnd_agents.statistics import running_statistics
 from rnd_agents.training import off_policy
 from tests.agents import curious_agent_test as test_utils
 
 _TIME_STEP = ts.time_step_spec(test_utils.VECTOR)
 _SPECS = _TIME_STEP, test_utils.ACTION
+_CLOCK = dict(clock=tensor_spec.BoundedTensorSpec([2], tf.int64, 0, 10**9))
 _OBSERVATIONS = np.ones([1, 2, 2], np.float32)
 
 
 def _around(*args, **kwargs):
   return agents.CuriousAgent(test_utils.Recorder(), *args, **kwargs)
+
+
+def _around_normalized(agent):
+  return agents.CuriousAgent(
+      agent,
+      observation_normalizer=running_statistics.create_observation_normalizer(
+          _CLOCK, observations.network_spec(_CLOCK), False
+      ),
+  )
 
 
 def _around_dqn(network=None, **kwargs):
@@ -81,6 +93,17 @@ _REFUSED = {
         ts.time_step_spec(test_utils.VECTOR, tf.TensorSpec([2])),
         test_utils.ACTION,
         agent_fn=agents.create_sac_agent,
+    ),
+    'observation/clock is int64 .*must be float32': lambda: _around_normalized(
+        test_utils.Recorder(_CLOCK)
+    ),
+    'scale them in a wrapper': lambda: agents.create_curious_agent(
+        ts.time_step_spec(_CLOCK),
+        test_utils.CHOICE,
+        agent_fn=functools.partial(agents.create_dqn_agent, optimism=1.0),
+    ),
+    'normalize_observations must be True or': lambda: _create(
+        agent_fn=agents.create_sac_agent, normalize_observations='False'
     ),
     'agent_fn': _create,
     'burn_in_length': lambda: _create(

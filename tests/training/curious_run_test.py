@@ -42,7 +42,8 @@ def _write_demonstration(path):
 def test_a_killed_and_resumed_run_is_the_run_left_alone(tmp_path, monkeypatch):
   """With random numbers in the loss and in `action`; a memory; n steps.
 
-  Demonstrations, too, and a predictor that learns from what is collected.
+  Demonstrations, too, a predictor that learns from what is collected, and
+  whitened observations.
   """
   path = os.fspath(tmp_path / 'demos.tfrecord')
   _write_demonstration(path)
@@ -56,6 +57,7 @@ def test_a_killed_and_resumed_run_is_the_run_left_alone(tmp_path, monkeypatch):
       'ReplayTraining.demonstration_ratio = 0.25',
       'create_curious_agent.agent_fn = @create_td3_agent',
       'create_curious_agent.curiosity_fn = @create_novel_d',
+      'create_curious_agent.normalize_observations = True',
       'create_td3_agent.fc_layer_params = (4,)',
       'create_rnd_networks.fc_layer_params = (4,)',
       'create_rnd_networks.target_fc_layer_params = (4,)',
