@@ -22,6 +22,7 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
+import tree
 
 from rnd_agents import action_masks
 from rnd_agents import errors
@@ -88,7 +89,7 @@ class MinariWriter:
 
     Raises:
       DemonstrationError: If there is such a data set, or it cannot hold states
-        of networks.
+        of networks, or keys of HDF5's own.
     """
     self._id, self._folder = _locate(name)
     self._partial = self._folder + '.partial'
@@ -104,6 +105,14 @@ class MinariWriter:
           f'{name} cannot hold states of networks: leave out'
           ' --keep_network_state.'
       )
+    for path, _ in tree.flatten_with_path((spec.observation, spec.action)):
+      for key in path:
+        if isinstance(key, str) and ('/' in key or key == '.'):
+          raise demonstrations.DemonstrationError(
+              f'{name} cannot hold the key {key!r}, which is a path in its'
+              ' format, HDF5: rename it in a wrapper, or write a file,'
+              ' --out=NAME.tfrecord.'
+          )
 
   def __enter__(self) -> 'MinariWriter':
     import minari

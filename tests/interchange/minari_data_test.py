@@ -156,6 +156,16 @@ def test_names_and_other_data_sets_are_refused():
     minari_data.read_data_set(_OTHER, other, lambda _: None)
 
 
+@pytest.mark.parametrize('key', ['walker/torso', '.'])
+def test_keys_that_hdf5_takes_for_paths_are_refused_before_all(tmp_path, key):
+  box = spaces.Box(-1.0, 1.0, (2,), np.float32)
+  of_key = spaces.Dict({key: box, 'other': box})
+  for pair in ((of_key, box), (spaces.Dict(a=of_key), box), (box, of_key)):
+    with pytest.raises(demonstrations.DemonstrationError, match='the key .*is'):
+      minari_data.MinariWriter(_NAME, _spec(*pair), _SETTINGS)
+  assert not list(tmp_path.rglob('keys*'))
+
+
 def test_a_kill_leaves_nothing_under_the_name(tmp_path):
   spec = _spec(_PICTURE, spaces.Discrete(3))
   random = np.random.default_rng(0)
