@@ -314,6 +314,7 @@ class CuriousAgent(replay_agent.ReplayAgent):
     return idle
 
   def check_unroll_length(self, unroll_length: int) -> None:
+    super().check_unroll_length(unroll_length)
     if unroll_length < self._n_step:
       raise errors.InvalidValue(
           f'CuriousAgent.n_step={self._n_step} needs sequences of at least'

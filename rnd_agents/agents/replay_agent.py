@@ -105,6 +105,18 @@ class ReplayAgent(tf_agent.TFAgent):
     Args:
       unroll_length: Number of their steps, without the burn-in.
     """
+    curiosity = self._curiosity
+    if (
+        curiosity is not None
+        and curiosity.learns_from_sequences
+        and self._learns_from_sampled
+        and unroll_length < 2
+    ):
+      raise errors.InvalidValue(
+          f'{type(curiosity).__name__} learns from observations some steps'
+          ' apart, and the sequences have a single step: set'
+          ' ReplayTraining.unroll_length above 1.'
+      )
 
   def update_statistics(
       self, row: trajectory.Trajectory, mask: tf.Tensor | None = None

@@ -153,7 +153,7 @@ class TemporalDistance(episodic_memory.EpisodicBonus):
     valid = transitions.valid
     if valid is None:
       valid = tf.ones_like(transitions.is_first)
-    num_left = num_steps_left(valid)
+    num_left = num_steps_left(valid, transitions.is_first)
     draws = self._generator.uniform(tf.shape(num_left))
     steps = truncated_geometric(draws, num_left, self._pair_discount)
     places = tf.range(tf.shape(steps)[1]) + steps
@@ -241,17 +241,21 @@ def _distances_by_environment(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
   )
 
 
-def num_steps_left(valid: tf.Tensor) -> tf.Tensor:
-  """Returns how many valid transitions follow each other from each one on.
+def num_steps_left(valid: tf.Tensor, is_first: tf.Tensor) -> tf.Tensor:
+  """Returns how many transitions are left of the episode from each one on.
 
   Args:
     valid: Booleans [B, T].
+    is_first: Booleans [B, T]: whether an episode begins with the transition,
+      which may follow the last one of another.
 
   Returns:
     int32 [B, T], 0 where a transition is not valid.
   """
   steps = tf.range(tf.shape(valid)[1])
   ends = tf.where(valid, tf.shape(valid)[1], steps)
+  is_last = tf.pad(is_first[:, 1:], [[0, 0], [0, 1]])
+  ends = tf.where(is_last, tf.minimum(ends, steps + 1), ends)
   later = tf.where(
       steps[tf.newaxis] >= steps[:, tf.newaxis],
       ends[:, tf.newaxis],

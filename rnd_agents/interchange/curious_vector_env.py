@@ -123,6 +123,7 @@ class CuriousVectorEnv(vector.VectorWrapper):
     self._is_first = np.ones(env.num_envs, bool)
     self._has_ended = np.zeros(env.num_envs, bool)
     self._pay = tf.function(self._pay_in_graph)
+    self._constants = tf.function(self._constants_in_graph)
     self._learn = tf.function(self._learn_in_graph)
 
   def reset(
@@ -206,38 +207,55 @@ class CuriousVectorEnv(vector.VectorWrapper):
 
   def _update(self) -> None:
     """Trains the curiosity on the transitions since the last update."""
-    merged = tf.nest.map_structure(
-        lambda *x: np.concatenate([np.asarray(each) for each in x]),
-        *self._transitions,
+    rows, self._transitions = self._transitions, []
+    if not self.curiosity.trainable_variables:
+      return
+    # [T, B, ...]
+    stacked = tf.nest.map_structure(
+        lambda *x: np.stack([np.asarray(each) for each in x]), *rows
     )
-    self._transitions = []
-    size = len(merged.valid)
+    # Before they are shuffled: ETD looks for later steps.
+    constants = self._constants(
+        tf.nest.map_structure(lambda x: np.swapaxes(x, 0, 1), stacked)
+    )
+    merged = tf.nest.map_structure(
+        lambda x: np.reshape(x, [-1, *x.shape[2:]]),
+        (
+            stacked,
+            tf.nest.map_structure(
+                lambda x: np.swapaxes(x.numpy(), 0, 1), constants
+            ),
+        ),
+    )
+    size = stacked.valid.size
     for _ in range(self._epochs):
       order = self._generator.permutation(size)
-      for rows in np.split(order, self._num_minibatches):
-        self._learn(_take(merged, rows))
+      for part in np.split(order, self._num_minibatches):
+        self._learn(
+            *tf.nest.map_structure(lambda x, part=part: x[part], merged)
+        )
 
-  def _learn_in_graph(self, transitions: curiosity_lib.Transitions) -> None:
+  def _constants_in_graph(
+      self, transitions: curiosity_lib.Transitions
+  ) -> types.NestedTensor:
+    return self.curiosity.constants(_as_tensors(transitions))
+
+  def _learn_in_graph(
+      self,
+      transitions: curiosity_lib.Transitions,
+      constants: types.NestedTensor,
+  ) -> None:
     variables = self.curiosity.trainable_variables
-    if not variables:
-      return
     with tf.GradientTape() as tape:
-      loss = self.curiosity.loss(_as_tensors(transitions))
+      loss = self.curiosity.loss(
+          _as_tensors(transitions), constants=_as_tensors(constants)
+      )
     gradients = tape.gradient(loss, variables)
     self.optimizer.apply_gradients(zip(gradients, variables))
 
 
-def _take(
-    transitions: curiosity_lib.Transitions, rows: np.ndarray
-) -> curiosity_lib.Transitions:
-  """Returns a minibatch of transitions."""
-  return tf.nest.map_structure(lambda x: x[rows], transitions)
-
-
-def _as_tensors(
-    transitions: curiosity_lib.Transitions
-) -> curiosity_lib.Transitions:
+def _as_tensors(nest: Any) -> Any:
   """Returns tensors, also where functions run eagerly."""
   return tf.nest.map_structure(
-      lambda x: None if x is None else tf.convert_to_tensor(x), transitions
+      lambda x: None if x is None else tf.convert_to_tensor(x), nest
   )

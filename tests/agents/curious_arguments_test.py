@@ -86,6 +86,11 @@ _REFUSED = {
     'unroll_length = 3 or more': lambda: off_policy.ReplayTraining(
         unroll_length=2
     ).sequence_spec(_around(n_step=3)),
+    'unroll_length above 1': lambda: off_policy.ReplayTraining(
+        unroll_length=1
+    ).sequence_spec(
+        _around(curiosity.create_etd(*_SPECS), tf.keras.optimizers.Adam())
+    ),
     'episode so far': lambda: _train(
         _around(curiosity.create_novel_d(*_SPECS), tf.keras.optimizers.Adam())
     ),

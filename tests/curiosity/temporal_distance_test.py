@@ -130,7 +130,9 @@ def test_pairs_are_of_one_episode(etd):
   differences = np.array(differences)
   assert differences.min() == 1
   assert differences.max() < 60  # Another episode is 1,000 away.
-  left = temporal_distance.num_steps_left(transitions.valid).numpy()
+  left = temporal_distance.num_steps_left(
+      transitions.valid, transitions.is_first
+  ).numpy()
   longest = differences.max(axis=0)
   assert (longest <= left[transitions.valid.numpy()]).all()
   assert (longest == left[transitions.valid.numpy()]).mean() > 0.5

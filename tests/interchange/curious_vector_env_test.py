@@ -201,6 +201,39 @@ def test_curiosities_of_the_package_learn(_eager):
     assert any(np.any(a != b.numpy()) for a, b in zip(before, after))
 
 
+@pytest.mark.parametrize(
+    'mode', [vector.AutoresetMode.NEXT_STEP, vector.AutoresetMode.SAME_STEP]
+)
+def test_etd_learns_from_pairs_some_steps_apart_of_one_episode(_eager, mode):
+  pairs = []
+
+  class Etd(curiosity.TemporalDistance):
+
+    def loss(self, transitions, weights=None, constants=None):
+      later = transitions.next_observation if constants is None else constants
+      found = tf.concat([transitions.observation, later], axis=1)
+      pairs.extend(found[transitions.valid].numpy().astype(int).tolist())
+      return super().loss(transitions, weights, constants)
+
+  env = curious_vector_env.CuriousVectorEnv(
+      vector.SyncVectorEnv([_Counter] * 2, autoreset_mode=mode),
+      curiosity_fn=lambda step, _: Etd(step.observation, 4, (4,)),
+      update_interval=60,
+      num_epochs=1,
+      num_minibatches=2,
+  )
+  env.reset(seed=0)
+  for _ in range(60):
+    env.step(np.array([1, 2]))
+  num_steps = 120 if mode == vector.AutoresetMode.SAME_STEP else 90
+  assert len(pairs) == num_steps
+  # Of three steps: from 0 to 1, 2 and 3, from 1 to 2 and 3, from 2 to 3.
+  assert {b // 10 - a // 10 for a, b in pairs} == {0}
+  assert {(a % 10, b % 10) for a, b in pairs} == {
+      (0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)
+  }
+
+
 class _Nested(_Counter):
   """A counter whose actions are nested."""
 
