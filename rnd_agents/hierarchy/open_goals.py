@@ -21,7 +21,8 @@ class OpenGoals(goals_lib.Goals):
 
   To choose a goal that holds means to leave it and to return, which pays the
   lower level and takes the upper one nowhere. The upper level observes which
-  goals do not hold as an action mask; where all of them hold, all are allowed.
+  goals do not hold as an action mask, beside what it sees with the other goals
+  alone; where all of them hold, all are allowed.
   """
 
   def __init__(
@@ -54,7 +55,7 @@ class OpenGoals(goals_lib.Goals):
   @property
   def upper_observation_spec(self) -> types.NestedTensorSpec:
     return action_masks.ObservationWithMask(
-        self.observation_spec,
+        action_masks.without_mask(self._goals.upper_observation_spec),
         tensor_spec.BoundedTensorSpec(
             [self._num_goals], tf.uint8, 0, 1, 'open_goals'
         ),
@@ -79,10 +80,13 @@ class OpenGoals(goals_lib.Goals):
     is_open = ~tf.stack(
         [holds(goal) for goal in range(self._num_goals)], axis=-1
     )
-    is_open |= ~tf.reduce_any(is_open, axis=-1, keepdims=True)
-    return action_masks.ObservationWithMask(
-        observation, tf.cast(is_open, tf.uint8)
+    shown, mask = action_masks.split_mask(
+        self._goals.observe_above(observation)
     )
+    is_allowed = tf.ones_like(is_open) if mask is None else mask > 0
+    is_open &= is_allowed
+    is_open |= is_allowed & ~tf.reduce_any(is_open, axis=-1, keepdims=True)
+    return action_masks.ObservationWithMask(shown, tf.cast(is_open, tf.uint8))
 
   def reached(
       self, observation: types.NestedTensor, goal: types.NestedTensor

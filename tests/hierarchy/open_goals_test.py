@@ -5,7 +5,9 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.specs import tensor_spec
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents.collecting import collector
@@ -32,6 +34,42 @@ def test_the_mask_has_the_goals_that_do_not_hold():
     if not any(expected):
       expected = [True] * 3
     np.testing.assert_array_equal(above.action_mask[b, t], expected)
+
+
+class _First(hierarchy.EntryGoals):
+  """Shows the upper level the first two entries, and may forbid goal 0."""
+
+  def __init__(self, observation_spec, forbids=False):
+    super().__init__(observation_spec, ((0,), (2,), (4,)))
+    self._forbids = forbids
+
+  @property
+  def upper_observation_spec(self):
+    spec = tf.TensorSpec([2], tf.float32)
+    if self._forbids:
+      mask = tensor_spec.BoundedTensorSpec([3], tf.uint8, 0, 1)
+      return action_masks.ObservationWithMask(spec, mask)
+    return spec
+
+  def observe_above(self, observation):
+    if self._forbids:
+      mask = tf.ones_like(observation[..., :3], tf.uint8) * [0, 1, 1]
+      return action_masks.ObservationWithMask(observation[..., :2], mask)
+    return observation[..., :2]
+
+
+@pytest.mark.parametrize(
+    ('forbids', 'masks'),
+    [(False, ([0, 1, 1], [1, 1, 1])), (True, ([0, 1, 1], [0, 1, 1]))],
+)
+def test_the_upper_level_sees_what_the_other_goals_show(forbids, masks):
+  goals = hierarchy.OpenGoals(_SPEC, lambda spec: _First(spec, forbids))
+  observations = tf.constant([[1.0, 5, 0, 0, 0], [1.0, 5, 1, 0, 1]])
+  above = goals.observe_above(observations)
+  np.testing.assert_array_equal(above.observation, [[1, 5], [1, 5]])
+  np.testing.assert_array_equal(above.action_mask, masks)
+  spec = goals.upper_observation_spec
+  assert spec.observation.shape == [2] and spec.action_mask.shape == [3]
 
 
 def test_goals_must_be_numbers():
