@@ -177,7 +177,7 @@ class ReplayTraining(training.Training):
   def build_agent(
       self, specs: collector.Specs, num_environments: int
   ) -> replay_agent.ReplayAgent:
-    agent = self.create_agent(
+    return self.create_agent(
         specs.time_step,
         specs.action,
         burn_in_length=self.burn_in_length,
@@ -185,13 +185,6 @@ class ReplayTraining(training.Training):
             np.ones([num_environments], np.float32), name='epsilon'
         ),
     )
-    if agent.curiosity is not None and self.num_pretraining_steps:
-      raise errors.InvalidValue(
-          'A curiosity needs observations of the agent, which has none before'
-          f' its first step: {_NAME}.num_pretraining_steps must be 0, got'
-          f' {self.num_pretraining_steps}.'
-      )
-    return agent
 
   def idle_settings(
       self, agent: replay_agent.ReplayAgent
@@ -254,9 +247,16 @@ class ReplayTraining(training.Training):
     """Returns the spec of the sequences that an agent learns from.
 
     Raises:
-      InvalidValue: If the agent cannot learn from sequences of this length.
+      InvalidValue: If the agent cannot learn from sequences of this length, or
+        from demonstrations before its first step.
     """
     agent.check_unroll_length(self.unroll_length)
+    if agent.curiosity is not None and self.num_pretraining_steps:
+      raise errors.InvalidValue(
+          'A curiosity needs observations of the agent, which has none before'
+          f' its first step: {_NAME}.num_pretraining_steps must be 0, got'
+          f' {self.num_pretraining_steps}.'
+      )
     return episode_cutter.sequence_spec(
         agent.collect_data_spec,
         self.window,

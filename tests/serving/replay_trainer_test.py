@@ -13,6 +13,7 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import curiosity
 from rnd_agents import errors
 from rnd_agents.agents import agent_factory
 from rnd_agents.agents import off_policy_factory
@@ -172,3 +173,20 @@ def test_an_epsilon_that_cannot_follow_a_schedule_is_refused(epsilon):
         off_policy.ReplayTraining(),
         num_environments=2,
     )
+
+
+def test_a_curiosity_without_steps_of_the_agent_is_refused():
+  agent = off_policy_factory.create_curious_agent(
+      _TIME_STEP,
+      _ACTION,
+      collect_epsilon=tf.Variable(0.0),
+      agent_fn=functools.partial(
+          off_policy_factory.create_dqn_agent, q_networks_fn=_q_networks
+      ),
+      curiosity_fn=curiosity.create_rnd,
+  )
+  training = off_policy.ReplayTraining(
+      demonstrations='file', num_pretraining_steps=3
+  )
+  with pytest.raises(errors.InvalidValue, match='steps must be 0, got 3'):
+    replay_trainer.ReplayTrainer(agent, training, 2, _REPLAY)
