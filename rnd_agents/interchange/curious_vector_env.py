@@ -116,6 +116,12 @@ class CuriousVectorEnv(vector.VectorWrapper):
         ts.time_step_spec(tensor_spec.from_spec(observation_spec)),
         tensor_spec.from_spec(action_spec),
     )
+    if self.curiosity.learns_from_sequences and self._interval < 2:
+      raise errors.InvalidValue(
+          'CuriousVectorEnv.update_interval must be above 1:'
+          f' {type(self.curiosity).__name__} learns from observations some'
+          ' steps apart.'
+      )
     self.optimizer = optimizer or tf.keras.optimizers.Adam(1e-3)
     self._transitions: list[curiosity_lib.Transitions] = []
     # What the next transition begins with, and where none does.

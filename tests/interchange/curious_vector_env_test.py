@@ -293,6 +293,15 @@ def test_nested_actions(_eager, mode, is_dict):
         (vector.AutoresetMode.DISABLED, {}, 'autoreset'),
         (None, dict(num_minibatches=3), 'num_minibatches'),
         (None, dict(update_interval=0), 'update_interval'),
+        (
+            None,
+            dict(
+                update_interval=1,
+                num_minibatches=1,
+                curiosity_fn=curiosity.create_etd,
+            ),
+            'update_interval must be above 1',
+        ),
         (None, dict(num_minibatches=2.5), 'num_minibatches must be an integer'),
         (None, dict(bonus_coefficient=np.inf), 'bonus_coefficient'),
     ],
