@@ -521,7 +521,9 @@ def _check_normalizer(
         ' observation_normalizer.normalized_spec: its'
         f' {"; its ".join(faults)}.'
     )
-  if isinstance(agent, double_dqn.OptimisticDqnAgent):
+  if any(normalizer.whitened) and isinstance(
+      agent, double_dqn.OptimisticDqnAgent
+  ):
     raise errors.InvalidValue(
         'create_dqn_agent.optimism counts observations, and these are whitened'
         ' by statistics that change: scale them in a wrapper'

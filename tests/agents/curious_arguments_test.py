@@ -11,7 +11,9 @@ from tf_agents.agents.dqn import dqn_agent
 from tf_agents.networks import q_network
 from tf_agents.networks import q_rnn_network
 from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory
 
 from rnd_agents import agents
 from rnd_agents import curiosity
@@ -153,3 +155,26 @@ _REFUSED = {
 def test_what_does_not_fit_is_refused(word):
   with pytest.raises((errors.InvalidValue, errors.InvalidType), match=word):
     _REFUSED[word]()
+
+
+def test_optimism_takes_a_normalizer_that_whitens_nothing():
+  choice = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 3)
+  agent = agents.create_curious_agent(
+      ts.time_step_spec(choice),
+      test_utils.CHOICE,
+      agent_fn=functools.partial(agents.create_dqn_agent, optimism=100.0),
+      normalize_observations=True,
+  )
+  assert agent.observation_normalizer.whitened == [False]
+  steps = ts.restart(tf.constant([2, 3], tf.int64), 2)
+  for action in range(3):
+    row = trajectory.from_transition(
+        steps,
+        policy_step.PolicyStep(tf.fill([2], tf.constant(action, tf.int64))),
+        steps,
+    )
+    if action != 1:
+      agent.update_statistics(row)
+  # Of the two that were tried once a quarter of the optimism is left.
+  action = agent.sampled_policy.distribution(steps).action
+  np.testing.assert_array_equal(np.argmax(action.logits, axis=-1), [1, 1])
