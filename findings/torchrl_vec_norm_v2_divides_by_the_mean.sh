@@ -11,15 +11,15 @@
 # * Draws with a standard deviation of 1 and means of 0, 10 and 100, after 500 steps: the
 #   scales are 1.0, 9.8 and 98, and the "normalized" values have deviations of 1.0, 0.1 and
 #   0.01. What is normalized depends on where its zero is: degrees Celsius and Kelvin differ.
-# * Random play of MountainCar: the scale of the position is six times its deviation.
+# * Random play of MountainCar: the scale of the position is eight times its deviation.
 # * `scale`, `denorm` and `to_observation_norm`, and with it a policy that is deployed, have
-#   the same, and so has `VecNorm` with `new_api=True`. A state that is frozen stays so.
+#   the same, and so has `VecNorm` with `new_api=True`. Statistics that are frozen stay so.
 #
 # One would guess: "normalizing vectorized observations", to a deviation of 1 after a
 # few hundred steps, and that `decay` says only how fast old steps are forgotten; each of the
 # two averages alone is right without bias. Means are: the normalized values are around 0. Later
 # the scale comes down by itself, so that what a policy sees for the same state goes on to
-# change (the second column is five times as large once 50000 steps have passed).
+# change (the second column is 0.77 once 50000 steps have passed, by the formula).
 #
 # Controls: the moments that the transform itself stores, each divided by b before the square
 # is taken; NumPy's deviation; `decay=1.0`, which has no such division; `VecNorm`, the
