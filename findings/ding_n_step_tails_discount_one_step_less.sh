@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # DI-engine 0.5.3: in the last `nstep` rows of what a collector gives at a time, n-step returns
-# discount the next value by one step too few, and by none in the very last row.
+# discount the next value by one step too few: not at all in the very last row.
 #
 # The collector cuts the steps of an environment into pieces of n_sample / env_num. Rows near the
 # end of a piece that is not the end of an episode have fewer rewards, and a `value_gamma` of
